@@ -2,7 +2,7 @@ import { parseJsonFigures } from '../../record/exact-json.ts';
 import { attempt, attempted, type Fields, isFields, rejected } from '../../record/fields.ts';
 import { clobMarket, isClobMarket } from '../../venue/clob-market-parser.ts';
 import type { Codec } from '../codec.ts';
-import { jsonValuesOf } from '../parse/json-values.ts';
+import { visitJsonValues } from '../parse/json-values.ts';
 import { takeMarket } from './taken-market.ts';
 
 /** Market objects of the venue's CLOB, alone, in lists, or in the pages of `/markets`: `{data: […], next_cursor}`. */
@@ -16,7 +16,7 @@ export function clobMarkets(): Codec {
     recognises: ({ values, elementsOfLongValue }) =>
       [...values.flatMap(elementsOf), ...elementsOfLongValue].some(isClobMarket),
     read: async (file, sink) => {
-      for await (const line of jsonValuesOf(file)) {
+      await visitJsonValues(file, (line) => {
         const value = attempt(() => parseJsonFigures(line.text()));
         for (const element of elementsOf(value)) {
           takeMarket(line.number, sink, () => {
@@ -24,7 +24,7 @@ export function clobMarkets(): Codec {
             return clobMarket(element as Fields);
           });
         }
-      }
+      });
     },
   };
 }

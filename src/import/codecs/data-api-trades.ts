@@ -28,7 +28,7 @@ import { slugField, windowOfSlug } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarkets } from '../known-markets.ts';
 import { hasColumns, type Row, readRows } from '../parse/csv.ts';
-import { jsonValuesOf } from '../parse/json-values.ts';
+import { visitJsonValues } from '../parse/json-values.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { UnknownName } from '../unknown-name.ts';
 
@@ -50,12 +50,12 @@ export function dataApiTrades(): Codec {
     lines: 'json',
     recognises: ({ values }) => values.some(isDataApiTrade),
     read: async (file, sink) => {
-      for await (const line of jsonValuesOf(file)) {
+      await visitJsonValues(file, (line) => {
         const value = attempt(() => parseJsonFigures(line.text()));
         for (const element of Array.isArray(value) ? value : [value]) {
           takeTrade(line.number, sink, () => attempted(element));
         }
-      }
+      });
     },
   };
 }

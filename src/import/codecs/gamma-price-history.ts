@@ -1,7 +1,7 @@
 import { parseJsonFigures } from '../../record/exact-json.ts';
 import { isFields, rejected } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
-import { jsonValuesOf } from '../parse/json-values.ts';
+import { visitJsonValues } from '../parse/json-values.ts';
 
 /**
  * Recognises responses of the venue's /prices-history, `{"history": [{"t": Unix seconds, "p": price}, …]}`, to reject them with a
@@ -14,12 +14,12 @@ export function priceHistories(): Codec {
     becomes: 'Recognised and rejected: they do not name their market and outcome.',
     recognises: ({ values }) => values.some(isHistory),
     read: async (file, sink) => {
-      for await (const line of jsonValuesOf(file)) {
+      await visitJsonValues(file, (line) => {
         sink.take('price history', line.number, () => {
           if (!isHistory(parseJsonFigures(line.text()))) throw rejected('the line is not a price history');
           throw rejected('a price history does not name its market and outcome: it cannot be imported');
         });
-      }
+      });
     },
   };
 }

@@ -4,7 +4,7 @@ import { parseJsonFigures } from '../../record/exact-json.ts';
 import { attempt, attempted } from '../../record/fields.ts';
 import { isGamma, isStale, statementsOf } from '../../venue/gamma-parser.ts';
 import type { Codec } from '../codec.ts';
-import { jsonValuesOf } from '../parse/json-values.ts';
+import { visitJsonValues } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { takeMarket } from './taken-market.ts';
@@ -21,9 +21,7 @@ export function gammaMarkets(): Codec {
     statesMarkets: true,
     lines: 'json',
     recognises: ({ values }) => values.some(isGamma),
-    read: async (file, sink) => {
-      for await (const line of jsonValuesOf(file)) takeLine(line, sink);
-    },
+    read: (file, sink) => visitJsonValues(file, (line) => takeLine(line, sink)),
   };
 }
 

@@ -11,7 +11,7 @@ import { EditableBook } from '../../venue/editable-book.ts';
 import { kalshiMarket } from '../../venue/kalshi-ticker.ts';
 import type { Codec } from '../codec.ts';
 import { DistinctTrades } from '../mapping/distinct-trades.ts';
-import { jsonValuesOf } from '../parse/json-values.ts';
+import { visitJsonValues } from '../parse/json-values.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { SourceItem } from '../source-item.ts';
@@ -80,9 +80,10 @@ export function kalshiFrames(): Codec {
     read: async (file, sink) => {
       reader ??= new KalshiReader(sink);
       reader.begin(file);
-      for await (const { text, number } of jsonValuesOf(file)) {
-        for (const part of partsOf(text())) reader.take(part, number);
-      }
+      const kept = reader;
+      await visitJsonValues(file, ({ text, number }) => {
+        for (const part of partsOf(text())) kept.take(part, number);
+      });
     },
     finish: () => reader?.end(),
   };

@@ -26,7 +26,7 @@ import {
 import { slugField } from '../../venue/slug.ts';
 import { winnerField } from '../../venue/winner-field.ts';
 import type { Codec } from '../codec.ts';
-import { jsonValuesOf } from '../parse/json-values.ts';
+import { visitJsonValues } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { isDataApiTrade } from './data-api-trades.ts';
@@ -55,9 +55,7 @@ export function marketLists(): Codec {
     becomes: 'Markets, with their winner if the list has it. Markets of other kinds are ignored and counted.',
     statesMarkets: true,
     recognises: ({ values }) => values.some((value) => rowsIn(value).length > 0),
-    read: async (file, sink) => {
-      for await (const line of jsonValuesOf(file)) takeLine(line, sink);
-    },
+    read: (file, sink) => visitJsonValues(file, (line) => takeLine(line, sink)),
   };
 }
 

@@ -21,7 +21,7 @@ import { timeField, UNKNOWN_TOKENS } from '../../venue/metadata-fields.ts';
 import { slugField, windowOfSlug } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
-import { type Line, linesOf } from '../parse/lines.ts';
+import { type Line, visitLines } from '../parse/lines.ts';
 import { coinPrice, usdPrice } from '../parse/spot-price.ts';
 import type { RecordSink } from '../record-sink.ts';
 
@@ -48,7 +48,7 @@ export function oneSecondSnapshots(): Codec {
     recognises: ({ lines }) => lines.some(isLine),
     read: async (file, sink) => {
       const latest = { slug: file.name.replace(/[._].*$/, '') };
-      for await (const line of linesOf(file.bytes())) takeLine(line, latest, sink);
+      await visitLines(file.bytes(), (line) => takeLine(line, latest, sink));
     },
   };
 }

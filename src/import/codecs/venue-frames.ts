@@ -1,5 +1,5 @@
 import type { Codec } from '../codec.ts';
-import { jsonValuesOf } from '../parse/json-values.ts';
+import { visitJsonValues } from '../parse/json-values.ts';
 import type { Sample } from '../sample.ts';
 import { hasFrame, takeFrames } from './frame-reader.ts';
 
@@ -16,9 +16,7 @@ export function venueFrames(): Codec {
       '[Rebuilt](#venue-frames): snapshots, trades as prices, [prices of the last trade](#the-price-of-the-last-trade), markets, gaps. Chainlink, Binance, Coinbase and Pyth frames among them become coin prices.',
     lines: 'json',
     recognises: hasFrames,
-    read: async (file, sink) => {
-      for await (const line of jsonValuesOf(file)) takeFrames(() => line.text(), line.number, sink);
-    },
+    read: (file, sink) => visitJsonValues(file, (line) => takeFrames(() => line.text(), line.number, sink)),
   };
 }
 

@@ -1,6 +1,6 @@
 import { attempt, rejected } from '../../record/fields.ts';
 import type { RecordingFile } from '../recording-file.ts';
-import { LINE_BYTES_MAX, type Line, linesOf, visitLines } from './lines.ts';
+import { LINE_BYTES_MAX, type Line, visitLines } from './lines.ts';
 import { decodedText, PLAIN_UTF8 } from './utf8.ts';
 
 const NEWLINE = 10;
@@ -12,20 +12,9 @@ const [OPEN_OBJECT, CLOSE_OBJECT] = [123, 125];
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /**
- * The JSON values of a file: one per line, one or several over many lines, or the elements of one array. Each has the number of
- * its first line. Getting the text of a value longer than LINE_BYTES_MAX throws 'rejected-record'.
+ * Calls `visit` for each JSON value of a file: one per line, one or several over many lines, or the elements of one array. Each has the
+ * number of its first line. Getting the text of a value longer than LINE_BYTES_MAX throws 'rejected-record'.
  */
-export async function* jsonValuesOf(file: RecordingFile): AsyncGenerator<Line> {
-  if (file.isJsonLines) {
-    yield* linesOf(file.bytes());
-    return;
-  }
-  const scanner = new ValueScanner();
-  for await (const chunk of file.bytes()) yield* scanner.push(chunk);
-  yield* scanner.end();
-}
-
-/** Calls `visit` for each value that `jsonValuesOf` would yield, without a promise per value. */
 export async function visitJsonValues(file: RecordingFile, visit: (value: Line) => void): Promise<void> {
   if (file.isJsonLines) {
     await visitLines(file.bytes(), visit);
