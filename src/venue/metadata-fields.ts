@@ -128,10 +128,10 @@ export function marketWindow(
   const named = windowOfSlug(slug, times.startMs ?? (times.endMs === undefined ? undefined : times.endMs - 1));
   const startMs = times.startMs ?? named?.startMs;
   const endMs = times.endMs ?? named?.endMs;
-  if (startMs === undefined || endMs === undefined) throw noMarket(slug, 'its window is not stated');
+  if (startMs === undefined || endMs === undefined) throw noMarket(slug, 'its window is not stated', coins);
   if (startMs >= endMs) throw rejected('the end of the window is not after its start');
   const timeframe = timeframeOf(startMs, endMs);
-  if (timeframe === undefined) throw noMarket(slug, `its window lasts ${durationText(endMs - startMs)}`);
+  if (timeframe === undefined) throw noMarket(slug, `its window lasts ${durationText(endMs - startMs)}`, coins);
   if (named !== undefined && (named.startMs !== startMs || named.timeframe !== timeframe)) {
     throw rejected(
       `slug ${slug} means ${named.timeframe} from ${formatInstant(named.startMs)}, and the window is stated as ${timeframe} from ${formatInstant(startMs)}`,
@@ -160,14 +160,14 @@ export class OtherMarket extends DomainError {
 }
 
 /**
- * The error for a market that is not an up-or-down market of a coin: `OtherMarket`, also for those of stocks; 'rejected-record' if its slug names
- * one of the venue's coins, or nothing.
+ * The error for a market that is not an up-or-down market of a coin: `OtherMarket`, also for those of stocks; 'rejected-record' if its slug says
+ * up or down, and it names one of the venue's coins there or in `coins`, or nothing.
  */
-export function noMarket(slug: string, why: string): DomainError {
+export function noMarket(slug: string, why: string, coins: readonly (string | undefined)[] = []): DomainError {
   const message = `${slug} is not an up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ${why}`;
   const [isUpOrDown, subject] = UP_OR_DOWN.exec(slug) ?? [];
-  const isOfCoin = isUpOrDown !== undefined && (subject === undefined || knownCoin(subject) !== undefined);
-  return isOfCoin ? rejected(message) : new OtherMarket(message);
+  const isOfCoin = subject === undefined || [subject, ...coins].some((coin) => knownCoin(coin ?? '') !== undefined);
+  return isUpOrDown !== undefined && isOfCoin ? rejected(message) : new OtherMarket(message);
 }
 
 /** `6h30m`; milliseconds only below one second. */

@@ -139,7 +139,7 @@ describe('a market of a list is rejected, with one reason,', () => {
     ],
     ['its window lasts 10m', { slug: 'other-up-or-down', end_ts: (START_SEC + 600) * 1000 }],
     ['its window is not stated', { slug: 'other-up-or-down', end_ts: undefined }],
-    ['it names no coin', { slug: 'other-up-or-down', asset: undefined }],
+    ['it names no coin', { slug: 'btc-up-or-down', asset: undefined }],
     ['coin is stated as btc and as eth', { asset: 'ETH' }],
     ['asset is not a coin code', { asset: 'B T C' }],
     ['asset coins is a path of the API', { asset: 'Coins' }],
