@@ -25,7 +25,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := LICENSE $(shell find src fixtures licenses -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples types notebook bench compare judge campaign recorder-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash clean
+.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples sdk types notebook bench compare judge campaign recorder-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -59,6 +59,12 @@ $(TARDIS_CLIENT): node_modules/.installed test/tardis-client/package.json test/t
 	cd test/tardis-client && $(abspath $(BUN)) install --frozen-lockfile
 	@touch $@
 
+SDK_GENERATOR := test/sdk/generator/node_modules/.installed
+
+$(SDK_GENERATOR): node_modules/.installed test/sdk/generator/package.json test/sdk/generator/bun.lock
+	cd test/sdk/generator && $(abspath $(BUN)) install --frozen-lockfile
+	@touch $@
+
 build: $(BINARY) ## compile the executable dist/bookreel
 
 run: build ## build, import the simulated recordings, serve on 127.0.0.1:8080, and print a request
@@ -76,7 +82,7 @@ pay: build ## start a network of this machine, and buy a tier on it with @x402/f
 token: install ## compile the token of the tests again
 	$(BUN) test/billing/token/compile.ts
 
-test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run all tests, quick and slow; TESTS=cli/export selects some
+test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) $(SDK_GENERATOR) ## run all tests, quick and slow; TESTS=cli/export selects some
 	$(TEST) $(CAMPAIGNS) $(WORKERS) $(if $(TESTS),,$(TIMINGS)) $(TESTS)
 
 campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some
@@ -111,7 +117,11 @@ examples: install ## record the example responses of the API document again
 	$(BUN) test/http/record-examples.ts
 	$(BUN) node_modules/.bin/biome format --write src/http/openapi/examples.json
 
-types: install ## generate the types, the methods and the synchronous half of the Python client again
+sdk: install ## write the packages of the clients into dist/sdk
+	$(BUN) src/sdk/build.ts dist/sdk
+
+types: install $(SDK_GENERATOR) ## generate the types of both clients, and the methods of the one for Python, again
+	$(BUN) test/sdk/generated-types.ts
 	$(BUN) test/sdk/write-python.ts
 
 notebook: build ## run the notebook of the manual again; needs python3 with httpx, pandas and matplotlib
@@ -181,4 +191,4 @@ operator: build ## a day of an operator: install, configure, serve, upgrade, bac
 	$(BUN) test/package/operator.ts
 
 clean: ## remove everything that was built or installed
-	rm -rf dist node_modules test/bench/contenders/node_modules test/judges/node_modules test/venue-client/node_modules test/tardis-client/node_modules src/package/runtimes/node_modules
+	rm -rf dist node_modules test/bench/contenders/node_modules test/judges/node_modules test/venue-client/node_modules test/tardis-client/node_modules test/sdk/generator/node_modules src/package/runtimes/node_modules

@@ -35,6 +35,7 @@ for (const pattern of ['src/**/*.{ts,tsx}', 'test/**/*.ts', 'fixtures/*.ts']) {
 function refusal(from: string, to: string): string | undefined {
   if (!to.startsWith('src/')) return undefined;
   if (from.startsWith('src/client/')) return `${from} is for clients to copy, and imports ${to}`;
+  if (from.startsWith('src/sdk/') && /^src\/(sdk|client)\//.test(to)) return undefined;
   const [room, ownRoom] = [from, to].map((path) => path.split('/')[1]!.replace('.ts', '')) as [string, string];
   const inHttp = room === 'http' && ownRoom === 'http';
   const [start, end] = inHttp ? [from, to].map((path) => path.split('/')[2]!.replace('.ts', '')) : [room, ownRoom];
@@ -58,6 +59,8 @@ test.each([
   ['src/http/v1/coins.ts', 'src/http/docs/docs.ts'],
   ['src/http/route-template.ts', 'src/http/v1/coins.ts'],
   ['src/client/segment-reader.ts', 'src/domain/market.ts'],
+  ['src/sdk/typescript/client.ts', 'src/domain/market.ts'],
+  ['src/http/docs/sdk.tsx', 'src/sdk/typescript/build.ts'],
   ['src/newroom/a.ts', 'src/domain/market.ts'],
 ])('%s may not import %s', (from, to) => {
   expect(refusal(from, to)).toStartWith(from);

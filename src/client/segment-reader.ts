@@ -43,7 +43,7 @@ const inOrder = (a: Snapshot, b: Snapshot) =>
   a.timestamp === b.timestamp ? Number(a.id) - Number(b.id) : a.timestamp < b.timestamp ? -1 : 1;
 
 /** The frames of a recording. Each frame's digest covers the previous digest and the frame. */
-async function* framesOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
+export async function* framesOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
   let [buffered, type, start] = [new Uint8Array(), '', FIRST_LINE.length];
   for await (const chunk of chunks) {
     const rest = buffered;
