@@ -20,6 +20,7 @@ import publicPage from './public.md' with { type: 'text' };
 import recording from './recording.md' with { type: 'text' };
 import recordings from './recordings.md' with { type: 'text' };
 import replay from './replay.md' with { type: 'text' };
+import sdk from './sdk.md' with { type: 'text' };
 import segments from './segments.md' with { type: 'text' };
 import venue from './venue.md' with { type: 'text' };
 import viewer from './viewer.md' with { type: 'text' };
@@ -40,6 +41,7 @@ export type Audience = keyof typeof TEXTS;
 const TEXTS = {
   customers: {
     interface: interfacePage,
+    sdk,
     agents,
     viewer,
     replay,

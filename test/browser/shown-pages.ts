@@ -81,6 +81,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byAnyone('not-found', '/no-such-page'),
   byAnyone('manual', '/docs/manual'),
   byAnyone('manual-accounts', '/docs/accounts'),
+  byAnyone('clients', '/sdk'),
   byAnyone('reference', '/docs', { isForeign: true }),
   { name: 'replay', path: ({ replayOrigin }) => replayOrigin },
   byAnyone('view-key', '/view', { prepare: async (page) => await page.locator('.key-form input').waitFor() }),

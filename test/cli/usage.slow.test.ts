@@ -79,7 +79,7 @@ describe('usage errors', () => {
     [['verify', '--market'], "option '--market <name>' argument missing"],
     [
       ['manual', 'replai'],
-      'interface, agents, viewer, replay, paper, backtest, notebooks, venue, bots, segments, limits, install, recording, recordings',
+      'interface, sdk, agents, viewer, replay, paper, backtest, notebooks, venue, bots, segments, limits, install, recording, recordings',
     ],
     [['manual', 'replay', 'limits'], 'too many arguments'],
     [['backup', 'a', 'b'], 'too many arguments'],

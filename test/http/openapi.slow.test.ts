@@ -85,7 +85,7 @@ test('every answer that is JSON or text has an example, except the document, pag
     .map(({ status, path }) => `${status} ${path}`)
     .filter((answer) => !/^(?:202|410|413|415) \/v1\/billing\/x402\//.test(answer));
   expect(without.sort()).toEqual(
-    ['/openapi.json', '/llms.txt', '/docs', '/docs/{page}', '/docs/segment-reader.ts']
+    ['/openapi.json', '/llms.txt', '/docs', '/docs/{page}', '/docs/segment-reader.ts', '/sdk']
       .map((path) => `200 ${path}`)
       .sort(),
   );

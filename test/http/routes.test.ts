@@ -9,6 +9,7 @@ const asRouted = (path: string) => path.replace(/\{(\w+)\}/g, ':$1');
 
 const FILES = [
   'GET /docs/scripts/:name',
+  'GET /sdk/:name',
   ...[STYLE, FRAME_STYLE, LOGO, COPY_SCRIPT, REPLAY_SCRIPT, ...VIEW_SCRIPTS, WORKER_SCRIPT].map(
     (asset) => `GET ${assetPath(asset)}`,
   ),

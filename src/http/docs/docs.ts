@@ -18,6 +18,7 @@ import { manualMarkdown, manualPage, manualPath } from './manual-page.tsx';
 import { type GatheredDocument, openApiDocument } from './openapi.ts';
 import { referencePage, referencePolicy } from './reference-page.tsx';
 import { ReferenceScript } from './reference-script.ts';
+import { sdkController } from './sdk.tsx';
 
 const NONCE_BYTES = 16;
 /** Further characters of a search of the manual are ignored. */
@@ -52,7 +53,7 @@ const PLUGIN_PATHS = {
 };
 
 /**
- * The API reference, the API document, llms.txt, the manual, and a reader for segments. All are in the executable and work without a
+ * The API reference, the API document, llms.txt, the manual, a reader for segments, and the packages of the clients. All are in the executable and work without a
  * network. The plugin gathers the document from the routes. Its own page needs inline scripts, so `onBeforeHandle` sends another.
  */
 export function docsController(version: string, isReplay: boolean, hasAccounts: boolean) {
@@ -135,6 +136,7 @@ export function docsController(version: string, isReplay: boolean, hasAccounts: 
         },
       )
       .use(attachments())
+      .use(sdkController(hasAccounts))
       .use(gatherer)
   );
 }
