@@ -2,6 +2,7 @@ import { REFUSED, REQUESTS } from '../openapi/described.ts';
 import { examplesOf } from '../openapi/examples.ts';
 import { acceptedHeaders, answerHeaders, HEADER_PARAMETERS, headerComponents } from '../openapi/headers.ts';
 import { REFUSALS, type RefusalName, refusalComponents, refusalsOf } from '../openapi/refusals.ts';
+import { codeSamples } from '../openapi/samples.ts';
 import { type Json, type JsonObject, openApiSchema } from '../openapi/schema.ts';
 import { GRANT } from '../plugins/access.ts';
 import { ALLOWED_METHODS } from '../plugins/mounted-paths.ts';
@@ -51,6 +52,7 @@ interface GatheredOperation {
   readonly [GRANT]?: string;
   readonly [REFUSED]?: readonly RefusalName[];
   readonly [REQUESTS]?: Requests;
+  readonly operationId: string;
   readonly description: string;
   readonly parameters?: readonly GatheredParameter[];
   readonly responses: Readonly<Record<string, { readonly headers: JsonObject; readonly content?: Content }>>;
@@ -120,8 +122,10 @@ function finished(path: string, gathered: GatheredOperation, refusals: Set<Refus
     const shown = content && { content: contentOf(content, Number(status), requests, grant !== undefined) };
     return [status, { ...response, headers: { ...headers, ...implied }, ...shown }];
   });
+  const request = Object.values(requests)[0] ?? shownPath(path, parameters);
   return {
     ...(rest as JsonObject),
+    ...(request !== undefined && { 'x-codeSamples': codeSamples(operation.operationId, path, request) }),
     tags: [tagOf(path, grant)],
     description: needsGrant ? `${description} Needs a tier that grants ${grant}.` : description,
     ...(path.startsWith('/v1/') ? {} : { security: [] }),
@@ -136,6 +140,12 @@ function finished(path: string, gathered: GatheredOperation, refusals: Set<Refus
       ...Object.fromEntries(answers),
     },
   };
+}
+
+/** A path outside /v1 with its parameters' examples: these paths have no example requests. */
+function shownPath(path: string, parameters: readonly GatheredParameter[]): string | undefined {
+  if (path.startsWith('/v1/')) return undefined;
+  return path.replace(/\{(\w+)\}/g, (_, name) => String(parameters.find((each) => each.name === name)?.examples?.[0]));
 }
 
 function tagOf(path: string, grant: string | undefined): keyof typeof TAGS {

@@ -22,6 +22,11 @@ export function bodyExamplesOf(requests: Readonly<Record<string, string>>): Json
   return shown(requests, bodyKey);
 }
 
+/** The recorded answer or body with a key. */
+export function recordedAnswer(key: string): Json | undefined {
+  return ANSWERS[key];
+}
+
 /** The key of a recorded request body. */
 export function bodyKey(request: string): string {
   return `body of ${request}`;
@@ -42,7 +47,7 @@ export function examplesOf(status: number, requests: Readonly<Record<string, str
 
 function shown(requests: Readonly<Record<string, string>>, keyOf: (request: string) => string): JsonObject {
   const examples = Object.entries(requests).flatMap(([name, request]) => {
-    const value = ANSWERS[keyOf(request)];
+    const value = recordedAnswer(keyOf(request));
     const summary = request.startsWith('/') ? `GET ${request}` : request;
     return value === undefined ? [] : [[name, { summary, value }]];
   });

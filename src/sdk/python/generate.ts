@@ -202,7 +202,7 @@ function operationsOf(documents: readonly ApiDocument[], schemas: ApiDocument['c
   const methods = new Map<string, string>();
   for (const [path, operations] of documents.flatMap(({ paths }) => Object.entries(paths))) {
     // The other paths of a replay are those of the venue.
-    if (path !== '/' && !/^\/(v1|healthz|readyz|llms|docs|openapi)\b/.test(path)) continue;
+    if (path !== '/' && !/^\/(v1|healthz|readyz|llms|docs|openapi|sdk)\b/.test(path)) continue;
     for (const [method, operation] of Object.entries(operations)) {
       const { operationId } = operation;
       if (BY_HAND.includes(operationId) || methods.has(operationId)) continue;

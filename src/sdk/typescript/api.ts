@@ -660,8 +660,9 @@ export interface components {
             /**
              * Format: uri
              * @description A stable URI per kind of problem.
+             * @enum {string}
              */
-            type: string;
+            type: "urn:bookreel:problem:malformed-request" | "urn:bookreel:problem:invalid-parameter" | "urn:bookreel:problem:unauthenticated" | "urn:bookreel:problem:forbidden" | "urn:bookreel:problem:sign-in-again" | "urn:bookreel:problem:not-found" | "urn:bookreel:problem:method-not-allowed" | "urn:bookreel:problem:rate-limited" | "urn:bookreel:problem:unavailable" | "urn:bookreel:problem:busy" | "urn:bookreel:problem:conflict" | "urn:bookreel:problem:payment-required" | "urn:bookreel:problem:gone" | "urn:bookreel:problem:too-large" | "urn:bookreel:problem:unsupported-media-type" | "urn:bookreel:problem:chain-unavailable" | "urn:bookreel:problem:internal";
             /** @description The kind of problem, for people. */
             title: string;
             /** @description The status of the answer. */
@@ -3037,17 +3038,22 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The format of the recording. */
-                format?: "ndjson" | "msgpack" | "csv" | "parquet" | "segments";
+                format?: "ndjson" | "msgpack" | "csv" | "parquet" | "arrow" | "segments";
                 /**
-                 * @description With the format parquet: a table of snapshots with a row for each book (books), with a column for each level (wide, 10 levels without depth) or with a row for each level (levels). rows, or neither shape nor type: one table of all records.
+                 * @description With the formats parquet and arrow: a table of snapshots with a row for each book (books), with a column for each level (wide, 10 levels without depth) or with a row for each level (levels). rows, or neither shape nor type: one table of all records.
                  * @example books
                  */
                 shape?: "rows" | "books" | "wide" | "levels";
                 /**
-                 * @description With the format parquet: a table of the records of this type only, with its columns. Quotes and prices (midpoints) are those of the pages.
+                 * @description With the formats parquet and arrow: a table of the records of this type only, with its columns. Quotes and prices (midpoints) are those of the pages.
                  * @example quote
                  */
                 type?: "snapshot" | "quote" | "price" | "trade";
+                /**
+                 * @description With shape or type: prices and sizes as doubles, or as exact decimals of 18 digits, 13 of them after the point in prices and 6 in sizes. An export with a number that does not fit is cut off. Left out: doubles.
+                 * @example decimal
+                 */
+                numbers?: "double" | "decimal";
                 /** @description Earliest timestamp, inclusive, not later than to. For markets: only those whose window ends then or later. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
                 from?: number | string;
                 /** @description Latest timestamp, inclusive. For markets: only those whose window starts then or earlier. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
@@ -3088,6 +3094,7 @@ export interface operations {
                     "application/x-msgpack-stream": unknown;
                     "text/csv": string;
                     "application/vnd.apache.parquet": unknown;
+                    "application/vnd.apache.arrow.stream": unknown;
                     "application/vnd.bookreel.segments": unknown;
                 };
             };

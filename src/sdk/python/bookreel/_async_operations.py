@@ -298,6 +298,11 @@ class AsyncOperations:
         answer: str = await self._json("GET", f"/docs/{quoted(page)}", {})
         return answer
 
+    async def sdk(self) -> list[Any]:
+        """Packages of the clients."""
+        answer: list[Any] = (await self._json("GET", "/sdk", {}))["data"]
+        return answer
+
     async def docs(self) -> str:
         """API reference."""
         answer: str = await self._json("GET", "/docs", {})

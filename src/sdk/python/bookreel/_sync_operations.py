@@ -298,6 +298,11 @@ class Operations:
         answer: str = self._json("GET", f"/docs/{quoted(page)}", {})
         return answer
 
+    def sdk(self) -> list[Any]:
+        """Packages of the clients."""
+        answer: list[Any] = (self._json("GET", "/sdk", {}))["data"]
+        return answer
+
     def docs(self) -> str:
         """API reference."""
         answer: str = self._json("GET", "/docs", {})

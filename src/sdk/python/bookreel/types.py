@@ -1025,6 +1025,25 @@ class State(TypedDict):
     status: str
 
 
+class PackageListData(TypedDict):
+    #: The name of the file, with its version.
+    name: str
+    #: Its path on this host.
+    path: str
+    #: Its size.
+    bytes: int
+    #: Its SHA-256 in hex.
+    sha256: str
+    #: The command that installs it from here.
+    install: str
+
+
+class PackageList(TypedDict):
+    """The packages of the clients."""
+    #: By name.
+    data: list[PackageListData]
+
+
 class AccountKey(TypedDict):
     """The key of the request."""
     #: Id of the key; stays the same when the key is rotated.
