@@ -48,6 +48,12 @@ test('An error has the class of its code, the message, the request and the refus
     }
   }
   expect(codes.size).toBeGreaterThan(9);
+  const { components } = await apiDocument();
+  for (const type of components.schemas.Problem!.properties!.type!.enum!) {
+    const fetch = async () => Response.json({ type }, { status: 400 });
+    const error = await new Client({ baseUrl: target.origin, fetch }).get('/v1/coins').catch((thrown) => thrown);
+    expect(error.constructor, String(type)).not.toBe(sdk.BookreelError);
+  }
 });
 
 describe('A connection that is lost', () => {
@@ -248,4 +254,48 @@ test('A replay is read as of its clock, is steered, and stops at the end of its 
     expect(replay.baseUrl).toBe(`${replaying.origin}/replays/${id}`);
   }
   await expect(client.get('/v1/replays/{replay}', { replay: id })).rejects.toBeInstanceOf(sdk.NotFoundError);
+});
+
+test('A key that is no header is refused without being shown; the environment is read only for what is not given.', async () => {
+  const fetch = async (_: string, init: RequestInit) =>
+    Response.json({ data: new Headers(init.headers).get('authorization') });
+  const { data } = await new Client({ key: 'br_secret\n', baseUrl: target.origin, fetch }).get('/v1/coins');
+  expect<unknown>(data).toBe('Bearer br_secret');
+  for (const wrong of ['br_se\ncret', 'br_secret–']) {
+    expect(() => new Client({ key: wrong, baseUrl: target.origin })).toThrow('the key has characters that no key has');
+  }
+  const { env } = process;
+  try {
+    // Deno refuses a program that was not given leave to read all variables.
+    const ownKeys = () => {
+      throw new Error('not permitted');
+    };
+    process.env = new Proxy({ BOOKREEL_KEY: '', BOOKREEL_URL: '' }, { ownKeys }) as typeof process.env;
+    const urls: string[] = [];
+    const seen = async (url: string, { headers }: RequestInit) => {
+      urls.push(url);
+      return Response.json({ data: new Headers(headers).get('authorization') });
+    };
+    const { data: none } = await new Client({ fetch: seen }).get('/v1/coins');
+    expect<unknown>(none).toBeNull();
+    expect(urls).toEqual(['http://127.0.0.1:8080/v1/coins']);
+  } finally {
+    process.env = env;
+  }
+});
+
+test('Instants are divided so that every URL fits into the 8 KiB of a proxy.', async () => {
+  const lengths: number[] = [];
+  const fetch = async (url: string) => {
+    lengths.push(url.length);
+    const data = new URL(url).searchParams
+      .get('ts')!
+      .split(',')
+      .map((ts) => ({ ts }));
+    return Response.json({ data });
+  };
+  const instants = Array.from({ length: 1000 }, (_, i) => 1_767_868_300_500 + i);
+  const found = await new Client({ baseUrl: target.origin, fetch }).bookAt(`btc/0x${'a'.repeat(64)}`, instants);
+  expect<unknown>(found).toEqual(instants.map((ts) => ({ ts: String(ts) })));
+  expect(Math.max(...lengths)).toBeLessThan(8000);
 });

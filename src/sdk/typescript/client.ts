@@ -31,8 +31,8 @@ type Selection<P extends keyof paths> = Partial<Omit<Parameters<'get', P>, 'coin
   Options;
 /** Records in a page of a walk, unless the query has a limit. */
 const PAGE_LIMIT = 1000;
-/** Instants in a request of `bookAt`. */
-const INSTANTS_MAX = 1000;
+/** Instants in a request of `bookAt`, and where the last one begins: proxies refuse a line of more than 8 KiB. */
+const [INSTANTS_MAX, INSTANTS_CHARS_MAX] = [1000, 5500];
 const CHANGED = 'the market changed during the export: export it again';
 
 /** An event of a stream. `end` is not passed on. */
@@ -68,8 +68,9 @@ export class Client {
       this.#connection = options;
       return;
     }
-    const { BOOKREEL_KEY, BOOKREEL_URL, origin } = surroundings();
-    const { key = BOOKREEL_KEY, baseUrl = BOOKREEL_URL ?? origin ?? 'http://127.0.0.1:8080', wait = pause } = options;
+    const key = keyOf(options.key ?? fromEnvironment('BOOKREEL_KEY'));
+    const baseUrl = options.baseUrl ?? fromEnvironment('BOOKREEL_URL') ?? pageOrigin() ?? 'http://127.0.0.1:8080';
+    const { wait = pause } = options;
     // Browsers demand that fetch is called as a function of the window.
     this.#connection = new Connection(baseUrl, key, options.fetch ?? ((url, init) => fetch(url, init)), wait);
   }
@@ -133,8 +134,12 @@ export class Client {
     const found: Schemas['NearestOfEach']['data'] = [];
     while (found.length < at.length) {
       // A long answer ends early.
-      const asked = at.slice(found.length, found.length + INSTANTS_MAX).map(milliseconds);
-      const { data } = await this.get(`${MARKET}/snapshots/at`, { ...given, ts: asked.join() });
+      const asked = at
+        .slice(found.length, found.length + INSTANTS_MAX)
+        .map(milliseconds)
+        .join();
+      const ts = asked.slice(0, asked.indexOf(',', INSTANTS_CHARS_MAX) >>> 0);
+      const { data } = await this.get(`${MARKET}/snapshots/at`, { ...given, ts });
       if (data.length === 0) throw new ConnectionError('connection', 'the answer has no book');
       found.push(...data);
     }
@@ -352,14 +357,19 @@ async function* eventsOf(pieces: AsyncIterable<Uint8Array>) {
   }
 }
 
-/** What the runtime has of these: Node, Bun and Deno have an environment, pages and workers a location. */
-function surroundings(): { readonly BOOKREEL_KEY?: string; readonly BOOKREEL_URL?: string; readonly origin?: string } {
-  const { process, location } = globalThis as {
-    readonly process?: { readonly env?: object };
-    readonly location?: object;
-  };
-  return {
-    ...process?.env,
-    ...(location !== undefined && 'origin' in location && { origin: String(location.origin) }),
-  };
+/** A variable of Node, Bun and Deno, which asks for leave to read each. */
+function fromEnvironment(name: 'BOOKREEL_KEY' | 'BOOKREEL_URL'): string | undefined {
+  const { process } = globalThis as { readonly process?: { readonly env?: Readonly<Record<string, string>> } };
+  return process?.env?.[name] || undefined;
+}
+
+function pageOrigin(): string | undefined {
+  return (globalThis as { readonly location?: { readonly origin?: string } }).location?.origin;
+}
+
+/** Without surrounding spaces and line ends. Errors of fetch() could show a key that is no header. */
+function keyOf(key = ''): string | undefined {
+  const trimmed = key.trim();
+  if (/[^!-~]/.test(trimmed)) throw new TypeError('the key has characters that no key has: copy it again');
+  return trimmed || undefined;
 }

@@ -31,6 +31,7 @@ export class InvalidParameterError extends BookreelError {}
 export class UnauthenticatedError extends BookreelError {}
 export class PaymentRequiredError extends BookreelError {}
 export class ForbiddenError extends BookreelError {}
+export class SignInAgainError extends BookreelError {}
 export class NotFoundError extends BookreelError {}
 export class MethodNotAllowedError extends BookreelError {}
 export class ConflictError extends BookreelError {}
@@ -51,6 +52,7 @@ const CLASSES: Readonly<Record<string, typeof BookreelError>> = {
   unauthenticated: UnauthenticatedError,
   'payment-required': PaymentRequiredError,
   forbidden: ForbiddenError,
+  'sign-in-again': SignInAgainError,
   'not-found': NotFoundError,
   'method-not-allowed': MethodNotAllowedError,
   conflict: ConflictError,
