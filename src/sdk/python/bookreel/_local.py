@@ -16,6 +16,8 @@ from ._core import ArchiveError
 #: The key is revoked when the archive is closed; a killed process leaves it until then.
 KEY_DAYS = 7
 KEY_RPM = 1_000_000
+#: Runs a server until standard input ends: also if this process is killed.
+WATCHED = ["sh", "-c", '"$@" & exec >&-; read _; kill $!; wait $!', "sh"]
 
 
 class LocalArchive:
@@ -46,23 +48,26 @@ class LocalArchive:
     def _start(self, *arguments: str) -> str:
         command = [*self._command, *arguments, "--host", "127.0.0.1", "--port", "0", "--log-level", "error"]
         with tempfile.TemporaryFile("w+") as errors:
-            process = _opened(command, errors.fileno())
+            process = _opened([*WATCHED, *command], errors.fileno(), subprocess.PIPE)
             self._processes.append(process)
-            assert process.stdout is not None
+            assert process.stdin is not None and process.stdout is not None
             for line in process.stdout:
                 found = re.search(r"(?: on |REST +)(http://\S+)", line)
                 if found:
                     return found[1]
+            process.stdin.close()
             process.wait()
             errors.seek(0)
             raise ArchiveError(f"{' '.join(command[:1] + list(arguments[:1]))} did not start: {errors.read().strip()}")
 
 
-def _opened(command: list[str], stderr: int) -> subprocess.Popen[str]:
-    # Settings of the shell are for other commands.
+def _opened(command: list[str], stderr: int, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+    # Settings of the shell are for other commands. Ctrl+C, and the interrupt of a notebook, is for the caller and not for the server.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BOOKREEL_")}
     try:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment)
+        return subprocess.Popen(
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment, start_new_session=True
+        )
     except OSError as error:
         raise ArchiveError(f"{command[0]!r} cannot be run: install bookreel, or give its path as executable ({error})") from error
 
@@ -77,7 +82,10 @@ def _run(command: list[str]) -> str:
 
 def _end(processes: list[subprocess.Popen[str]], revoke: list[str]) -> None:
     for process in processes:
-        process.terminate()
+        assert process.stdin is not None
+        process.stdin.close()
     for process in processes:
-        process.communicate()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
     _run(revoke)
