@@ -331,6 +331,55 @@ testHere('Frames are made of one Parquet file; without a reader of Parquet, thos
   expect(rows).toEqual(expected);
 });
 
+testHere('A key never gets into an error, and every URL fits into the 8 KiB of a proxy.', async () => {
+  const lengths: number[] = [];
+  await using stub = Bun.serve({
+    port: 0,
+    fetch: ({ url, headers }) => {
+      const { pathname, search, searchParams } = new URL(url);
+      if (pathname.endsWith('/coins')) return Response.json({ data: headers.get('authorization') });
+      if (pathname.endsWith('/stream')) {
+        const events = Bun.gzipSync('id: 1\nevent: snapshot\ndata: {"id":"1"}\n\nid: 2\nevent: end\ndata: 1\n\n');
+        return new Response(events, { headers: { 'content-encoding': 'gzip' } });
+      }
+      lengths.push(`GET ${pathname}${search} HTTP/1.1`.length);
+      return Response.json({
+        data: searchParams
+          .get('ts')!
+          .split(',')
+          .map(() => ({ data: [] })),
+      });
+    },
+  });
+  const { origin } = stub.url;
+  const answer = await run<Record<string, unknown>>('faults', { other: origin }, origin);
+  expect(answer.line).toBe('Bearer br_secret');
+  for (const name of ['inside', 'letter'])
+    expect(answer[name]).toBe('the key has characters that no key has: copy it again');
+  expect(answer.books).toEqual([1000, 1000]);
+  for (const length of lengths) expect(length).toBeLessThan(8192);
+  expect(answer.stream).toEqual([{ id: '1', snapshot: { id: '1' }, gap: null }]);
+});
+
+testHere('The rest of an export with a later end is left, and the other one made.', async () => {
+  const given = { market: MARKET, directory: directory.path, client: 'Client', kind: 'export', format: 'ndjson' };
+  const part = join(directory.path, 'Client.ndjson.part');
+  writeFileSync(part, '{"type":"snapshot","timestamp":"2100-01-01T00:00:00.000Z"}\n');
+  writeFileSync(`${part}.etag`, '"other"');
+  await using stub = Bun.serve({
+    port: 0,
+    fetch: async ({ url, headers }) => {
+      const { pathname, search, searchParams } = new URL(url);
+      if (searchParams.get('from')?.startsWith('2100')) {
+        const type = 'urn:bookreel:problem:invalid-parameter';
+        return Response.json({ type, detail: 'from must not be later than to' }, { status: 400 });
+      }
+      return await fetch(`${target.origin}${pathname}${search}`, { headers, decompress: false });
+    },
+  });
+  expect(await run<object>('walk', given, stub.url.origin)).toMatchObject(digestOf(await exported('format=ndjson')));
+});
+
 const testExecutable = HAS_EXECUTABLE ? testHere : test.skip;
 testExecutable(
   'A local archive is opened by the executable, replays included, and nothing is left of them.',
@@ -348,5 +397,25 @@ testExecutable(
     expect(JSON.stringify(keys)).not.toContain('"revokedAt":null');
     expect(answer.missing).toContain('there is no directory');
     expect(answer.program).toContain('install bookreel');
+  },
+);
+
+testExecutable(
+  'The server of a local archive outlives an interrupt, and ends with a process that is killed.',
+  async () => {
+    const data = join(directory.path, 'kept');
+    await printed(['seed', '--data', data]);
+    const env = { PATH: Bun.env.PATH!, PYTHONPATH: installed, PYTHONDONTWRITEBYTECODE: '1' };
+    const given = JSON.stringify({ data, executable: EXECUTABLE });
+    const script = join(import.meta.dir, 'python_client.py');
+    const { stdout, stderr } = await finished([PYTHON!, script, 'kept', given], { env });
+    expect(stderr).toBe('');
+    const { url } = JSON.parse(stdout) as { url: string };
+    const isServed = () =>
+      fetch(`${url}/healthz`).then(
+        () => true,
+        () => false,
+      );
+    while (await isServed()) await Bun.sleep(50);
   },
 );

@@ -4,6 +4,8 @@ import asyncio
 import dataclasses
 import inspect
 import json
+import os
+import signal
 import sys
 import time
 import types as modules
@@ -170,6 +172,34 @@ def frames(given):
         return answer
 
 
+def faults(given):
+    """What both clients do with a key that is no header, with long lists of instants, with a compressed stream, and with the rest of another export."""
+    answer = {}
+    for name, key in {"line": "br_secret\n", "inside": "br_se\ncret", "letter": "br_secret\u2013"}.items():
+        try:
+            with Client(key, given["other"]) as client:
+                answer[name] = client.coins()
+        except Exception as error:
+            answer[name] = str(error)
+    with Client() as client:
+        times = ["2026-01-08T10:31:40.400Z"] * 1000
+        answer["books"] = [len(client.book_at("btc/0x" + 64 * "a", each)) for each in (times, [1767868300400] * 1000)]
+        answer["stream"] = plain(list(client.stream("btc/market")))
+        return answer
+
+
+def kept(given):
+    """Opens a local archive, interrupts its own group, asks, prints the address, and is killed."""
+    os.setpgid(0, 0)
+    client = Client.open(given["data"], executable=given["executable"])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.killpg(0, signal.SIGINT)
+    time.sleep(1)
+    client.coins()
+    print(json.dumps({"url": client.base_url}), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def local(given):
     """A local archive, and a replay of it."""
     market = given["market"]
@@ -194,5 +224,5 @@ def local(given):
 
 
 if __name__ == "__main__":
-    scenarios = {"everything": everything, "cases": cases, "walk": walk, "frames": frames, "local": local}
+    scenarios = {"everything": everything, "cases": cases, "walk": walk, "frames": frames, "faults": faults, "kept": kept, "local": local}
     print(json.dumps(scenarios[sys.argv[1]](json.loads(sys.argv[2]))))

@@ -71,7 +71,7 @@ const SYNCHRONOUS: readonly (readonly [RegExp, string])[] = [
   [/\bAsyncGenerator\[(\w+), None\]/g, 'Generator[$1, None, None]'],
   [/\bAsync(?=[A-Z])/g, ''],
   [/\b__a(enter|exit|iter)__/g, '__$1__'],
-  [/\ba(close|read|iter_raw|iter_bytes)\(/g, '$1('],
+  [/\ba(close|read|iter_bytes)\(/g, '$1('],
   [/\b_async(_operations)?\b/g, '_sync$1'],
   [
     /^"""The asynchronous client.*"""$/m,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, AsyncGenerator, AsyncIterator, Generic, L
 
 import httpx
 
-from . import _core
+from . import _core, errors
 from ._async_operations import AsyncOperations
 from ._core import (
     Attempts, Book, ConnectionLostError, DamagedError, EventReader, ExportedFile, Instant, MarketName, NoBookError, PartialFile, Query, StreamEvent,
@@ -116,7 +116,7 @@ class AsyncClient(AsyncOperations):
 
     def __init__(self, key: str | None = None, base_url: str | None = None) -> None:
         self.base_url = (base_url or os.environ.get("BOOKREEL_URL") or _core.DEFAULT_URL).rstrip("/")
-        self._key = key or os.environ.get("BOOKREEL_KEY")
+        self._key = _core.checked_key(key or os.environ.get("BOOKREEL_KEY"))
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         self._http = httpx.AsyncClient(base_url=self.base_url, headers={**headers, "Accept": "application/json, */*"}, timeout=_core.TIMEOUT)
         self._archive: LocalArchive | None = None
@@ -192,7 +192,7 @@ class AsyncClient(AsyncOperations):
             headers = {"Last-Event-ID": events.last_id} if events.last_id else {}
             response = await self._send("GET", path, query, None, headers, attempts, is_whole=False)
             try:
-                async for chunk in response.aiter_raw():
+                async for chunk in response.aiter_bytes():
                     for event in events.read(chunk):
                         attempts.succeeded()
                         yield event
@@ -237,6 +237,12 @@ class AsyncClient(AsyncOperations):
                     return file.finish()
                 file.discard()
                 failure: Exception = DamagedError("the market changed while it was exported: export it again")
+            except errors.InvalidParameterError as error:
+                if not continued:
+                    raise
+                # The file is of another export, which ended after this one.
+                file.discard()
+                failure = DamagedError(f"{target.name}.part is of another export: {error.message}")
             except (*_core.LOST, DamagedError) as error:
                 failure = error
             finally:

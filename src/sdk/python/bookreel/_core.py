@@ -27,8 +27,8 @@ TRIES_MAX = 3
 WAITS_MAX = 100
 BACKOFF_SECONDS = 0.5
 INSTANTS_MAX = 1000
-#: A URL with more characters may be refused.
-INSTANTS_CHARS_MAX = 14_000
+#: As they are in a URL: proxies refuse a line of more than 8 KiB.
+INSTANTS_CHARS_MAX = 7000
 
 #: Unix milliseconds, ISO 8601 with Z or an offset, or a datetime with a time zone.
 Instant = Union[int, str, datetime]
@@ -137,6 +137,14 @@ def quoted(part: str) -> str:
     return quote(part, safe="")
 
 
+def checked_key(key: str | None) -> str | None:
+    """Without surrounding spaces and line ends; None if nothing is left. Errors of httpx would show a key that is no header."""
+    key = (key or "").strip()
+    if not re.fullmatch(r"[!-~]*", key):
+        raise ValueError("the key has characters that no key has: copy it again")
+    return key or None
+
+
 def market_path(market: MarketName) -> str:
     if not isinstance(market, str):
         return f"{quoted(str(market['symbol']))}/markets/{quoted(str(market['conditionId']))}"
@@ -165,11 +173,12 @@ def parts_of(instants: Sequence[Instant]) -> Iterator[list[str]]:
     part: list[str] = []
     length = 0
     for instant in map(text_of, instants):
-        if len(part) == INSTANTS_MAX or length + len(instant) > INSTANTS_CHARS_MAX:
+        chars = len(quoted(f"{instant},"))
+        if len(part) == INSTANTS_MAX or length + chars > INSTANTS_CHARS_MAX:
             yield part
             part, length = [], 0
         part.append(instant)
-        length += len(instant) + 1
+        length += chars
     if part:
         yield part
 
@@ -262,17 +271,26 @@ class PartialFile:
         """Opens the file. Returns what replaces parameters of the request."""
         self._rest, self._known = b"", set()
         can_continue = self._format == "ndjson" and self._etag.exists() and self._part.exists()
-        lines = [line + b"\n" for line in self._part.read_bytes().split(b"\n")[:-1]] if can_continue else []
-        times = [re.search(rb'"timestamp":"([^"]+)"', line) for line in lines]
-        last = next((time[1] for time in reversed(times) if time), None)
-        if last is None:
-            self._file = self._part.open("wb")
-            return {}
-        self._known = {line for line, time in zip(lines, times) if time is None or time[1] == last}
-        self._file = self._part.open("r+b")
-        self._file.seek(sum(map(len, lines)))
+        timeless: set[bytes] = set()
+        latest: set[bytes] = set()
+        last, length = None, 0
+        self._file = self._part.open("r+b" if can_continue else "wb")
+        for line in self._file if can_continue else ():
+            if not line.endswith(b"\n"):
+                break
+            length += len(line)
+            time = re.search(rb'"timestamp":"([^"]+)"', line)
+            if time is None:
+                timeless.add(line)
+                continue
+            if time[1] != last:
+                last, latest = time[1], set()
+            latest.add(line)
+        if last is not None:
+            self._known = timeless | latest
+        self._file.seek(0 if last is None else length)
         self._file.truncate()
-        return {"from": last.decode()}
+        return {} if last is None else {"from": last.decode()}
 
     def state(self, etag: str | None) -> None:
         """The tag of the whole export; without one the file cannot be continued."""
