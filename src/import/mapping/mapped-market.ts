@@ -10,7 +10,7 @@ import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
 import { UnknownName } from '../unknown-name.ts';
 import { outcomeReader } from './mapped-outcome.ts';
 import { timeReader } from './mapped-time.ts';
-import { fieldReader, type MappedRow, textOf, valueReader } from './mapped-value.ts';
+import { fieldReader, fieldsOfPlace, type MappedRow, textOf, valueReader } from './mapped-value.ts';
 import type { MappedValue, Mapping } from './mapping-schema.ts';
 
 const HOUR_MS = 3_600_000;
@@ -67,7 +67,7 @@ export function marketReader(table: NonNullable<Mapping['market']>, usual: Mappi
   const readStated = statedReader(table, usual);
   const readFacts = factsReader(table, usual);
   const remembered = new Map<string, MarketStatement>();
-  const readers = Object.values(table).flatMap(({ field }) => (field === undefined ? [] : [fieldReader(field)]));
+  const readers = Object.values(table).flatMap(fieldsOfPlace).map(fieldReader);
   /** The market of the latest accepted row, and the values that named it: consecutive rows mostly have the same values. */
   let latest: { readonly values: readonly unknown[]; readonly market: RowMarket } | undefined;
   let values: readonly unknown[] = [];

@@ -17,7 +17,7 @@ export interface ValueReader {
   readonly read: (row: MappedRow) => unknown;
 }
 
-const PLACES = ['field', 'value', 'file_name', 'file_path'] as const;
+const PLACES = ['field', 'fields', 'value', 'file_name', 'file_path'] as const;
 /** A longer text is not searched by a pattern, which may take long. */
 const SEARCHED_CHARS_MAX = 4096;
 
@@ -27,7 +27,8 @@ export function placeProblem(place: MappedFigure, key: string): string | undefin
   if (given.length === 0) return `${key} does not state where its value is: add field, value or file_name`;
   if (given.length > 1) return `${key}.${given[0]} contradicts ${key}.${given[1]}: remove one`;
   const [name] = given;
-  if (place.pattern !== undefined && name !== 'field') return `${key}.pattern is for a field only: remove it`;
+  if (place.pattern !== undefined && name !== 'field' && name !== 'fields')
+    return `${key}.pattern is for a field only: remove it`;
   const needless = (['none', 'default'] as const).find((one) => place[one] !== undefined);
   if (needless !== undefined && name === 'value') return `${key}.${needless} contradicts ${key}.value: remove one`;
   const keyOfPattern =
@@ -91,12 +92,14 @@ function placeReader({ default: usual, ...place }: MappedFigure): ValueReader {
 }
 
 function statedReader(place: MappedFigure): ValueReader {
-  const { field, value, file_name, file_path, pattern, none = [] } = place;
+  const { value, file_name, file_path, pattern, none = [] } = place;
+  const names = fieldsOfPlace(place);
   const meansNone = new Set(none);
   const orNone = (text: unknown) => (meansNone.size > 0 && meansNone.has(String(text)) ? undefined : text);
   if (value !== undefined) return { name: `"${value}"`, read: () => value };
-  if (field !== undefined) {
-    const read = fieldReader(field);
+  if (names.length > 0) {
+    const field = names.join(' and ');
+    const read = names.length === 1 ? fieldReader(names[0]!) : joinedReader(names);
     if (pattern === undefined) return { name: field, read: (row) => orNone(read(row)) };
     const search = searching(pattern, field);
     return {
@@ -119,19 +122,42 @@ function statedReader(place: MappedFigure): ValueReader {
   };
 }
 
-/** The first group that took part in the match. */
+/** The groups that took part in the match, joined by one space; one inside of another adds nothing. */
 function searching(pattern: string, name: string): (text: string) => string {
-  const expression = new RegExp(pattern);
+  const isSingle = groupsOf(pattern) === 1;
+  const expression = new RegExp(pattern, isSingle ? '' : 'd');
   return (text) => {
-    const found =
-      text.length > SEARCHED_CHARS_MAX
-        ? undefined
-        : expression
-            .exec(text)
-            ?.slice(1)
-            .find((group) => group !== undefined);
+    const match = text.length > SEARCHED_CHARS_MAX ? null : expression.exec(text);
+    const found = isSingle ? match?.[1] : outerGroups(text, match?.indices?.slice(1) ?? []);
     if (found === undefined) throw rejected(`${name} ${shown(text)} does not match ${shown(pattern)}`);
     return found;
+  };
+}
+
+function outerGroups(text: string, ranges: readonly (readonly [number, number] | undefined)[]): string | undefined {
+  const outer: (readonly [number, number])[] = [];
+  for (const range of ranges) {
+    const isInner = range === undefined || outer.some(([from, to]) => from <= range[0] && range[1] <= to);
+    if (!isInner) outer.push(range);
+  }
+  return outer.length === 0 ? undefined : outer.map((range) => text.slice(...range)).join(' ');
+}
+
+/** The fields that a place names, in its order; none if it is another place. */
+export function fieldsOfPlace({ field, fields }: Pick<MappedFigure, 'field' | 'fields'>): readonly string[] {
+  return fields ?? (field === undefined ? [] : [field]);
+}
+
+/** Reads the texts of several fields, joined by one space; undefined if the row states none of them. */
+function joinedReader(names: readonly string[]): (row: MappedRow) => string | undefined {
+  const readers = names.map((name) => [name, fieldReader(name)] as const);
+  return (row) => {
+    const texts = readers.map(([name, read]) => textOf(read(row), name));
+    const missing = texts.indexOf(undefined);
+    if (missing < 0) return texts.join(' ');
+    const stated = texts.findIndex((text) => text !== undefined);
+    if (stated < 0) return undefined;
+    throw rejected(`${names[missing]} is missing, and ${names[stated]} is stated`);
   };
 }
 

@@ -15,7 +15,7 @@ import { UnknownName } from '../unknown-name.ts';
 import { LevelGroups } from './level-groups.ts';
 import { type RowRecords, recordMaker } from './mapped-records.ts';
 import { timeReader } from './mapped-time.ts';
-import { fieldReader, type MappedRow, rowTest } from './mapped-value.ts';
+import { fieldReader, fieldsOfPlace, type MappedRow, rowTest } from './mapped-value.ts';
 import { columnsOfMapping, referredFields } from './mapping-columns.ts';
 import type { Mapping } from './mapping-schema.ts';
 import { parquetRows } from './parquet-rows.ts';
@@ -43,9 +43,7 @@ export function mappingCodec(mapping: Mapping): Codec {
   const isOther = (row: MappedRow) => isRead?.(row) === false;
   const levels = sections.flatMap((section) => (section.kind === 'levels' ? [section] : []));
   const hasChanges = levels.some(({ snapshot }) => snapshot !== undefined);
-  const timeFields = [mapping.time?.field, received?.field].flatMap((field) =>
-    field === undefined ? [] : [fieldReader(field)],
-  );
+  const timeFields = [mapping.time ?? {}, received ?? {}].flatMap(fieldsOfPlace).map(fieldReader);
   const timeOf = (row: MappedRow | DomainError) =>
     row instanceof DomainError ? '' : timeFields.map((read) => String(read(row))).join(' ');
   const readFrames = mapping.frames === undefined ? undefined : frameReader(mapping.frames);

@@ -1,5 +1,6 @@
 import { isFields } from '../../record/fields.ts';
 import { fieldsOfSide } from './mapped-side.ts';
+import { fieldsOfPlace } from './mapped-value.ts';
 import type { Mapping } from './mapping-schema.ts';
 
 /** The keys of tables whose texts are names of fields, other than `field`: those of sides are found by `fieldsOfSide`. */
@@ -46,6 +47,7 @@ function fieldsIn(tables: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(tables).flatMap(([key, table]) => {
     if (!isFields(table)) return [];
     if (SIDES.includes(key)) return fieldsOfSide(table);
-    return typeof table.field === 'string' ? [table.field] : fieldsIn(table);
+    const own = fieldsOfPlace(table);
+    return own.length > 0 ? own : fieldsIn(table);
   });
 }

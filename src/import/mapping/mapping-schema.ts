@@ -12,17 +12,19 @@ const Text = Type.String({ minLength: 1, maxLength: TEXT_CHARS_MAX });
 const Words = Type.Array(Text, { minItems: 1, maxItems: WORDS_MAX });
 const optional = Type.Optional;
 
-/** The place of a value: exactly one of the first four keys. */
+/** The place of a value: exactly one of the first five keys. */
 const PLACE = {
   /** The name of a column, or names of JSON members joined by dots. */
   field: optional(Text),
+  /** Several such names: their texts, joined by one space. */
+  fields: optional(Words),
   /** The value itself, the same in every row. */
   value: optional(Text),
-  /** A regular expression on the name of the file, without directory, `.gz` and `.zst`. Its first group is the value. */
+  /** A regular expression on the name of the file, without directory, `.gz` and `.zst`. Its groups are the value, joined by one space. */
   file_name: optional(Text),
   /** The same on the path of the file, as the command names it. */
   file_path: optional(Text),
-  /** A regular expression on the field. Its first group is the value. */
+  /** A regular expression on the field or fields. Its groups are the value, joined by one space. */
   pattern: optional(Text),
   /** Texts of the field that mean that there is no value. */
   none: optional(Words),
