@@ -1,6 +1,6 @@
 import { knownCoin } from '../../domain/coin.ts';
 import { OUTCOMES, type Outcome, parseOutcome } from '../../domain/outcome.ts';
-import { parseTimeframe } from '../../domain/timeframe.ts';
+import { meantTimeframe } from '../../domain/timeframe.ts';
 import { windowOfSlug } from '../../venue/slug.ts';
 import { EMPTY_LIST, type FieldSummary } from './field-tally.ts';
 import type { InspectedTable } from './inspected-table.ts';
@@ -165,7 +165,7 @@ function marketLines(fields: readonly FieldSummary[], fileName: string, timeUnit
 /** The market by its coin and window: two of start, end and timeframe. A time is stated if it is written like the time of rows. */
 function windowLines(fields: readonly FieldSummary[], timeUnit: TimeUnit): Lines {
   const [coin] = fieldsOf(fields, (text) => knownCoin(text) !== undefined);
-  const [timeframe] = fieldsOf(fields, (text) => parseTimeframe(text) !== undefined);
+  const [timeframe] = fieldsOf(fields, (text) => meantTimeframe(text) !== undefined);
   const edges = (['start', 'end'] as const).flatMap((edge) => {
     const [only, ...others] = fields.filter(({ name, times }) => times !== undefined && windowEdge(name) === edge);
     if (only?.times === undefined || others.length > 0) return [];

@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
-import { parseTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
+import { meantTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
 import { type Fields, isFields } from '../../record/fields.ts';
 import { checkedTable, refusedMapping, unknownKey } from './checked-table.ts';
 import { sideProblem } from './mapped-side.ts';
@@ -161,7 +161,7 @@ function marketProblem({ market, sections }: Mapping, usual: Mapping['time']): s
     const problem = outcomeProblem(winner, 'market.winner');
     if (problem !== undefined) return problem;
   }
-  if (timeframe?.value !== undefined && parseTimeframe(timeframe.value) === undefined) {
+  if (timeframe?.value !== undefined && meantTimeframe(timeframe.value) === undefined) {
     return `market.timeframe is not one of ${TIMEFRAMES.join(', ')}: correct its value`;
   }
   if (timeframe !== undefined && start !== undefined && end !== undefined) {

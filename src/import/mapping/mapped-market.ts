@@ -1,7 +1,7 @@
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import { isStandIn, standInConditionId } from '../../domain/stand-in-id.ts';
-import { parseTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
+import { meantTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
 import { conditionIdField, figure, numericField, rejected } from '../../record/fields.ts';
 import { UnknownMarket } from '../../venue/market-message-parser.ts';
 import { coinOf, joinedTokens, marketWindow, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
@@ -10,7 +10,7 @@ import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
 import { UnknownName } from '../unknown-name.ts';
 import { outcomeReader } from './mapped-outcome.ts';
 import { timeReader } from './mapped-time.ts';
-import { fieldReader, fieldsOfPlace, type MappedRow, textOf, valueReader } from './mapped-value.ts';
+import { fieldReader, fieldsOfPlace, type MappedRow, shown, textOf, valueReader } from './mapped-value.ts';
 import type { MappedValue, Mapping } from './mapping-schema.ts';
 
 const HOUR_MS = 3_600_000;
@@ -161,8 +161,13 @@ function tokenId(text: Named | undefined): string | undefined {
 /** The edges of a window, of which the length may state one. */
 function windowOf(startMs: number | undefined, endMs: number | undefined, length: Named | undefined) {
   if (length === undefined) return { startMs, endMs };
-  const timeframe = parseTimeframe(length.fields[length.name]!);
-  if (timeframe === undefined) throw rejected(`${length.name} is not one of ${TIMEFRAMES.join(', ')}`);
+  const text = length.fields[length.name]!;
+  const timeframe = meantTimeframe(text);
+  if (timeframe === undefined) {
+    throw rejected(
+      `${length.name} '${shown(text)}' is not a timeframe (${TIMEFRAMES.join(', ')}): if all rows have the same, write timeframe = { value = "15m" }`,
+    );
+  }
   const lengthMs = WINDOW_MS[timeframe];
   const from = startMs ?? (endMs === undefined ? undefined : endMs - lengthMs);
   return { startMs: from, endMs: from === undefined ? undefined : from + lengthMs };
