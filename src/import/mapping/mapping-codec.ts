@@ -27,6 +27,9 @@ import { csvRows, jsonRows } from './text-rows.ts';
 /** Matches the refusal of a figure with more digits than are kept. */
 const NOISE = / -?[\d.]+(?:[eE][+-]?\d+)? is not a decimal of at most/;
 const ROUND_ADVICE = ': if that is noise of floating point, state round in the mapping, for example round = 6';
+/** Matches the refusal of a figure with a sign. */
+const PERCENT = /\d ?%"? is not a decimal/;
+const PERCENT_ADVICE = `: cut the sign off with pattern = '^(.+)%$', and state scale = 0.01 in the mapping`;
 const ROW = 'row';
 const OTHER_ROW = 'other row';
 const REFERRED_ROW = 'row that others refer to';
@@ -137,7 +140,7 @@ function takeLevels(found: RowRecords | DomainError, number: number, groups: Lev
     const isOfMarket = refused instanceof UnknownMarket || refused instanceof UnknownName;
     if (!isOfMarket) groups.forget();
     sink.addFrom([item], () => {
-      throw refused;
+      throw advised(refused);
     });
   }
   sink.finish(item);
@@ -145,7 +148,14 @@ function takeLevels(found: RowRecords | DomainError, number: number, groups: Lev
 
 function* recordsThenRefusal({ records, refused }: RowRecords): Generator<RecordedItem> {
   yield* records;
-  if (refused !== undefined) throw NOISE.test(refused.message) ? rejected(refused.message + ROUND_ADVICE) : refused;
+  if (refused !== undefined) throw advised(refused);
+}
+
+/** The refusal of a figure, with what to state in the mapping. */
+function advised(refused: DomainError): DomainError {
+  const { message } = refused;
+  const advice = NOISE.test(message) ? ROUND_ADVICE : PERCENT.test(message) ? PERCENT_ADVICE : undefined;
+  return advice === undefined ? refused : rejected(message + advice);
 }
 
 /** An import that stores nothing must not look like a success. */
