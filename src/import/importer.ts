@@ -253,7 +253,8 @@ export class Importer implements RecordSink {
         ...this.#sourceNotes,
         ...correctionNotes(this.#corrected),
         ...this.#contradictions.notes(),
-        ...[...this.#codecs, ...this.#secondCodecs].flatMap((codec) => codec.notes?.() ?? []),
+        // A file that is read twice has its remarks once.
+        ...new Set([...this.#codecs, ...this.#secondCodecs].flatMap((codec) => codec.notes?.() ?? [])),
         ...this.#books.checks.notes(),
         ...this.#winnerNotes,
       ],

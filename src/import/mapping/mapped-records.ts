@@ -24,7 +24,7 @@ import type { Level, LevelRow } from './level-groups.ts';
 import { type MarketNames, type MarketReader, marketReader, type RowMarket } from './mapped-market.ts';
 import { levelSideReader, outcomeReader, tradeSideReader } from './mapped-outcome.ts';
 import { sideReader } from './mapped-side.ts';
-import { isRelative, type TimeReader, timeReader } from './mapped-time.ts';
+import { isRelative, type Remark, type TimeReader, timeReader } from './mapped-time.ts';
 import { fieldReader, type MappedRow, rowTest, textOf, type ValueReader, valueReader } from './mapped-value.ts';
 import type { MappedFigure, MappedSection, Mapping } from './mapping-schema.ts';
 import { RecentRecords } from './recent-records.ts';
@@ -85,9 +85,10 @@ const FACTS = [
   'resolved',
 ] as const;
 
-export function recordMaker(mapping: Mapping): RecordMaker {
+/** `remark` is told what is doubtful. */
+export function recordMaker(mapping: Mapping, remark?: Remark): RecordMaker {
   const { market, rows = {}, time, received } = mapping;
-  const sections = mapping.sections.map((section) => compiled(section, mapping));
+  const sections = mapping.sections.map((section) => compiled(section, mapping, remark));
   // Markets and arrivals are not written like times that are counted from a window.
   const usual = time === undefined || isRelative(time, undefined) ? undefined : time;
   const readTime = usual === undefined ? undefined : timeReader(usual, 'time', undefined);
@@ -191,11 +192,12 @@ function parsedField(text: string, name: string): unknown {
   return value;
 }
 
-function compiled(section: MappedSection, { time: usual }: Mapping): Section {
+function compiled(section: MappedSection, { time: usual }: Mapping, remark: Remark | undefined): Section {
   const { each, name } = section;
   const own = section.time;
   // Elements of a list have the time of their row, unless the section states another.
-  const read = own === undefined ? timeReader(usual!, 'time', undefined) : timeReader(own, `${name}.time`, usual);
+  const read =
+    own === undefined ? timeReader(usual!, 'time', undefined, remark) : timeReader(own, `${name}.time`, usual, remark);
   const rows = each === undefined ? (row: MappedRow) => [row] : elementsOf(each);
   const time: TimeReader =
     own === undefined && each !== undefined ? (row, window) => read(parentOf(row), window) : read;

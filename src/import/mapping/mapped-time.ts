@@ -11,6 +11,8 @@ const DIGITS: Readonly<Record<Unit, number>> = { s: 3, ms: 0, us: -3, ns: -6 };
 const NUMBER = /^(-?)(\d{1,20})(?:\.(\d{1,20}))?$/;
 /** A number outside the years 2001 to 2286 is probably in another unit. */
 const [LIKELY_FROM_MS, LIKELY_TO_MS] = [1e12, 1e13];
+/** A number that counts across a whole window and farther than this is remarked on: the length of the window may be wrong. */
+const BEYOND_WINDOW_MS = 60_000;
 /** A time that is counted from a window, and farther from it than this, is probably in another unit. */
 const FROM_WINDOW_MS_MAX = 172_800_000;
 
@@ -47,6 +49,9 @@ const NEEDED = { year: 'YYYY', month: 'MM', day: 'DD', hour: 'hh', minute: 'mm' 
  */
 export type TimeReader = (row: MappedRow, window?: Window) => number | undefined;
 type Window = Readonly<Record<'startMs' | 'endMs', number>>;
+
+/** Takes a sentence about a row that is stored although it may be wrong. */
+export type Remark = (file: MappedRow['file'], sentence: string) => void;
 
 /**
  * Says in one sentence, which names the key, why a time is incomplete or contradicts itself; undefined if it has no problem. A time
@@ -102,10 +107,10 @@ function written(
 }
 
 /** The reader of a time that has no problem. `key`: of the time, for messages. */
-export function timeReader(time: MappedTime, key: string, usual: MappedTime | undefined): TimeReader {
+export function timeReader(time: MappedTime, key: string, usual: MappedTime | undefined, remark?: Remark): TimeReader {
   const place = valueReader(time);
   const { unit, format, zone, after, before } = written(time, usual);
-  if ((after ?? before) !== undefined) return relativeReader(place, { ...written(time, usual), unit: unit! });
+  if ((after ?? before) !== undefined) return relativeReader(place, { ...written(time, usual), unit: unit! }, remark);
   const parse = unit === undefined ? textParser(format!, zone, key) : numberParser(unit);
   let last: { readonly text: string; readonly instantMs: number } | undefined;
   return (row) => {
@@ -120,6 +125,7 @@ export function timeReader(time: MappedTime, key: string, usual: MappedTime | un
 function relativeReader(
   { name, read }: ValueReader,
   { unit, after, before }: Pick<MappedTime, 'after' | 'before'> & { readonly unit: Unit },
+  remark: Remark | undefined,
 ): TimeReader {
   const edge = (after ?? before) === 'start' ? 'startMs' : 'endMs';
   const sign = after === undefined ? -1 : 1;
@@ -128,9 +134,19 @@ function relativeReader(
     if (text === undefined) return undefined;
     const ms = millisecondsOf(text, unit);
     if (ms === undefined) throw rejected(`${name} ${shown(text)} is not a number of ${unit}`);
+    const { startMs, endMs } = window!;
     const instantMs = window![edge] + sign * ms;
-    const [first, last] = [window!.startMs - FROM_WINDOW_MS_MAX, window!.endMs + FROM_WINDOW_MS_MAX];
-    if (instantMs >= first && instantMs <= last && isInstant(instantMs)) return instantMs;
+    const isNear = instantMs >= startMs - FROM_WINDOW_MS_MAX && instantMs <= endMs + FROM_WINDOW_MS_MAX;
+    if (isNear && isInstant(instantMs)) {
+      const isInward = (edge === 'startMs') === sign > 0;
+      if (isInward && ms > endMs - startMs + BEYOND_WINDOW_MS) {
+        remark?.(
+          row.file,
+          `${name} ${shown(text)} ${unit} is outside of the window, which is ${(endMs - startMs) / 1000} s long: check the timeframe and the unit in the mapping`,
+        );
+      }
+      return instantMs;
+    }
     throw rejected(
       `${name} ${shown(text)} is more than two days from the window in ${unit}: correct the unit in the mapping`,
     );

@@ -30,6 +30,8 @@ const ROUND_ADVICE = ': if that is noise of floating point, state round in the m
 /** Matches the refusal of a figure with a sign. */
 const PERCENT = /\d ?%"? is not a decimal/;
 const PERCENT_ADVICE = `: cut the sign off with pattern = '^(.+)%$', and state scale = 0.01 in the mapping`;
+/** Files with a remark in the report, which is one for each. */
+const REMARKS_MAX = 100;
 const ROW = 'row';
 const OTHER_ROW = 'other row';
 const REFERRED_ROW = 'row that others refer to';
@@ -41,7 +43,10 @@ const ROW_OF_UNKNOWN_MARKET = 'row of an unknown market';
 export function mappingCodec(mapping: Mapping): Codec {
   const { name, rows = {}, received, sections } = mapping;
   const columns = columnsOfMapping(mapping);
-  const maker = recordMaker(mapping);
+  const remarks = new Map<string, string>();
+  const maker = recordMaker(mapping, (file, sentence) => {
+    if (remarks.size < REMARKS_MAX && !remarks.has(file.path)) remarks.set(file.path, `'${file.name}': ${sentence}`);
+  });
   const isRead = rows.only === undefined ? undefined : rowTest(rows.only);
   const isOther = (row: MappedRow) => isRead?.(row) === false;
   const levels = sections.flatMap((section) => (section.kind === 'levels' ? [section] : []));
@@ -100,6 +105,7 @@ export function mappingCodec(mapping: Mapping): Codec {
       groups.flush();
       if (file.isPart !== true) refuseNothing(counted, mapping, sink);
     },
+    notes: () => [...remarks.values()],
   };
 }
 

@@ -170,6 +170,44 @@ describe('times', () => {
   });
 
   test.each([
+    ['before = "end"', [360, 300, 361, 800], ['t 361 s']],
+    ['after = "start"', [360.5, 301, -700], ['t 360.5 s']],
+    ['after = "start"', [0, 360, -700], []],
+    ['after = "end"', [700], []],
+    ['before = "start"', [700], []],
+  ])('that are counted across the window and farther are stored with one note: %s %j', async (edge, times, found) => {
+    const toml = `format = "json"\n[time]\nfield = "t"\nunit = "s"\n${edge}
+      [market]\nslug = { value = "${SLUG}" }\n[quotes.up]\nbid = "p"\nask = "q"`;
+    using place = temporaryArchive();
+    const { notes, rejections } = await importMapped(
+      place.archive,
+      toml,
+      jsonOf(times.map((t) => ({ t, p: 0.5 }))),
+      'rows.jsonl',
+    );
+    expect(rejections).toEqual([]);
+    expect(notes).toEqual(
+      found.map(
+        (value) =>
+          `'rows.jsonl': ${value} is outside of the window, which is 300 s long: check the timeframe and the unit in the mapping`,
+      ),
+    );
+  });
+
+  test('have one note in a file that is read twice, because a later row states the market of an earlier one', async () => {
+    const toml = `format = "json"\n[time]\nfield = "t"\nunit = "s"\nafter = "start"
+      [market]\ncondition_id = "c"\nslug = "s"\n[quotes.up]\nbid = "p"\nask = "q"`;
+    using place = temporaryArchive();
+    const rows = [
+      { t: 401, c: '0x51', p: 0.5 },
+      { t: 401, c: '0x51', s: SLUG, p: 0.5 },
+    ];
+    const { notes, rejections } = await importMapped(place.archive, toml, jsonOf(rows), 'rows.jsonl');
+    expect(rejections).toEqual([]);
+    expect(notes).toHaveLength(1);
+  });
+
+  test.each([
     ['MM/DD/YY hh:mm:ss A', '04/16/26 07:10:05 AM'],
     ['M/D/YYYY h:mm:ss A', '4/16/2026 7:10:05 am'],
     ['DD MMM YYYY hh:mm:ss', '16 Apr 2026 07:10:05'],
