@@ -41,6 +41,11 @@ export async function watchDirectories(
   );
   const news = new WatchNews(terminal, options);
   const unknown = new Set<string>();
+  let isStated = false;
+  const forgetStated = () => {
+    if (isStated) for (const directory of directories) directory.forgetWaiting();
+    isStated = false;
+  };
   const run = async (sources: readonly Source[]): Promise<ImportReport> => {
     const onReject: ImportOptions['onReject'] = (rejection) => {
       news.rejections.add(rejection);
@@ -52,7 +57,7 @@ export async function watchDirectories(
     news.add(report);
     const hadUnknown = unknown.size;
     for (const name of unknown) if (importer.markets.hasName(name)) unknown.delete(name);
-    if (unknown.size < hadUnknown) for (const directory of directories) directory.forgetWaiting();
+    isStated ||= unknown.size < hadUnknown;
     for (const name of importer.unknownNames) if (unknown.size < UNKNOWN_MAX) unknown.add(name);
     // Its memory is not used again.
     Bun.gc(true);
@@ -76,7 +81,13 @@ export async function watchDirectories(
       const report = scan.sources.length === 0 || signal.aborted ? undefined : await run(scan.sources);
       if (report?.stopped !== false) continue;
       const isUnknown = ({ rejected }: FileReport) => rejected > 0 && unknown.size > 0;
-      scan.keep(new Set(report.files.filter(isUnknown).map(({ path }) => path)));
+      const isFailed = ({ error }: FileReport) => error !== undefined;
+      const [waiting, failed] = [isUnknown, isFailed].map(
+        (isIt) => new Set(report.files.filter(isIt).map(({ path }) => path)),
+      );
+      scan.keep(waiting!, failed!);
+      // Afterwards, because what is kept are positions behind the records of the market.
+      forgetStated();
     }
     news.printIfDue();
     const pauseMs = Math.max(POLL_MS, scanMs / SCAN_SHARE);

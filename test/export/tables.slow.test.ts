@@ -305,6 +305,15 @@ describe.each(FORMATS)('tables of %s', (format) => {
   });
 });
 
+test('A batch of Arrow that has more bytes than a step is written in several steps.', async () => {
+  const table = { type: 'snapshot', shape: 'books', numbers: 'decimal' } as const;
+  const sampling = { ...NOT_SAMPLED, table };
+  const { bytes, steps } = await exported(deep.archive, 'arrow', { sampling });
+  expect(Math.max(...steps)).toBe(STEP_BYTES);
+  const parquet = await exported(deep.archive, 'parquet', { sampling });
+  expect(pl.readIPCStream(bytes).frameEqual(pl.readParquet(parquet.bytes), true)).toBe(true);
+});
+
 test.each([
   ['snapshot', 'books'],
   ['snapshot', 'wide'],

@@ -10,13 +10,14 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Importer, newCodecs } from '../../src/import/importer.ts';
 import { checkedMapping } from '../../src/import/mapping/checked-mapping.ts';
 import type { Mapping } from '../../src/import/mapping/mapping-schema.ts';
 import type { ImportReport } from '../../src/import/report.ts';
-import { SETTLED_MS, WatchedDirectory } from '../../src/import/watch/watched-directory.ts';
+import { type Scan, SETTLED_MS, WatchedDirectory } from '../../src/import/watch/watched-directory.ts';
+import { openArchive } from '../../src/store/archive.ts';
 import { exported } from '../export/exported.ts';
 import { importPaths, type TemporaryArchive, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { START_MS, sampleCoinPrice, sampleMarket, samplePrice, sampleSnapshot } from '../support/sample-records.ts';
@@ -60,6 +61,15 @@ class Watching implements Disposable {
     this.#watched = this.#opened();
   }
 
+  /** One scan, whose sources are not imported. */
+  async scan(): Promise<Scan> {
+    return await this.#watched.scan();
+  }
+
+  forgetWaiting(): void {
+    this.#watched.forgetWaiting();
+  }
+
   /** The reports of the scans until one finds nothing, or of one scan. `isKilled`: before the positions are written. */
   async poll({ isKilled = false } = {}): Promise<ImportReport[]> {
     const reports: ImportReport[] = [];
@@ -70,7 +80,7 @@ class Watching implements Disposable {
         const mapping = this.#mapping === undefined ? {} : { mapping: this.#mapping };
         reports.push(await new Importer(this.archive, { clock: () => this.nowMs, ...mapping }).run(sources));
         if (isKilled) return reports;
-        keep(new Set());
+        keep(new Set(), failedOf(reports.at(-1)!));
       }
       if (!hasMore) return reports;
     }
@@ -101,6 +111,11 @@ class Watching implements Disposable {
     });
     return watched;
   }
+}
+
+/** The names of the files that could not be read. */
+function failedOf({ files }: ImportReport): ReadonlySet<string> {
+  return new Set(files.filter(({ error }) => error !== undefined).map(({ path }) => path));
 }
 
 /** An export without the ids and times that depend on the import, sorted. */
@@ -302,6 +317,128 @@ describe('a file that is replaced', () => {
     appendFileSync(watching.path('capture-1.ndjson'), line(2));
     expect(await watching.counts()).toEqual({ read: 1, stored: 1, duplicate: 0, rejected: 0 });
   });
+});
+
+test('Files of a directory are read one after the other: the next one may continue the books of a long one.', async () => {
+  using watching = await started();
+  const long = `${JSON.stringify({ ...sampleMarket(), padding: 'x'.repeat(1 << 20) })}\n`;
+  for (const name of ['1.ndjson', '2.ndjson']) writeFileSync(watching.path(name), MARKET + long.repeat(17));
+  const reports = await watching.poll();
+  const names = reports.flatMap(({ files }) => files.map(({ path }) => basename(path)));
+  expect(names).toEqual(['1.ndjson', '1.ndjson', '2.ndjson', '2.ndjson']);
+});
+
+test('A file that waits for a market still waits after it is touched or renamed.', async () => {
+  using watching = await started();
+  const path = watching.path('a.ndjson');
+  const lines = Array.from({ length: 600 }, (_, i) => line(i)).join('');
+  writeFileSync(path, lines + line(700).slice(0, 9));
+  const { sources, keep } = await watching.scan();
+  await new Importer(watching.archive, { clock: () => watching.nowMs }).run(sources);
+  keep(new Set([path]), new Set());
+  utimesSync(path, 0, 0);
+  await watching.poll();
+  renameSync(path, watching.path('b.ndjson'));
+  appendFileSync(watching.path('b.ndjson'), `${line(700).slice(9)}${MARKET}`);
+  await watching.poll();
+  watching.forgetWaiting();
+  await watching.poll();
+  expect((await watching.records()).length).toBe(602);
+});
+
+describe('a file that takes the place of another', () => {
+  const prices = 'feed_ts_ms,value\n';
+  const row = (i: number) => `${START_MS + i * 1000},76210.25\n`;
+
+  test.each([
+    ['under its name', true],
+    ['with its inode', false],
+  ])('A file of another format that comes %s is read by its own format.', async (_, isSameName) => {
+    using watching = await started();
+    const path = watching.path('a.ndjson');
+    writeFileSync(path, MARKET + Array.from({ length: 600 }, (_, i) => line(i)).join(''));
+    await watching.poll();
+    const other = isSameName ? path : watching.path('btcusd-chainlink.csv');
+    // The same inode, as of a file that was created after the first one was removed.
+    renameSync(path, other);
+    writeFileSync(other, isSameName ? gzipSync(line(700)) : prices + row(1) + row(2));
+    utimesSync(other, 0, 0);
+    await watching.poll();
+    watching.nowMs += SETTLED_MS;
+    await watching.poll();
+    expect((await watching.records()).length).toBe(isSameName ? 602 : 603);
+  });
+
+  test('A file that replaces one of the same size and time is read.', async () => {
+    using watching = await started();
+    const path = watching.path('capture.ndjson');
+    writeFileSync(path, MARKET + line(1));
+    utimesSync(path, 1000, 1000);
+    await watching.poll();
+    writeFileSync(watching.path('.new'), MARKET + line(2));
+    utimesSync(watching.path('.new'), 1000, 1000);
+    renameSync(watching.path('.new'), path);
+    expect(await watching.counts()).toMatchObject({ stored: 1 });
+  });
+
+  test('A file that could not be read because of its name is read after it is renamed.', async () => {
+    using watching = await started();
+    writeFileSync(watching.path('prices.csv'), prices + row(1) + row(2));
+    const [report] = await watching.poll();
+    expect(report!.files[0]!.error).toContain('rename it');
+    expect(await watching.poll()).toEqual([]);
+    renameSync(watching.path('prices.csv'), watching.path('btcusd-chainlink.csv'));
+    expect(await watching.counts()).toMatchObject({ read: 2, stored: 2 });
+  });
+
+  test('A file that vanishes before it is imported is read when it comes back as it was.', async () => {
+    using watching = await started();
+    const path = watching.path('capture.ndjson.gz');
+    writeFileSync(path, gzipSync(MARKET + line(1)));
+    utimesSync(path, 0, 0);
+    await watching.poll();
+    const { sources, keep } = await watching.scan();
+    renameSync(path, watching.path('.away'));
+    const report = await new Importer(watching.archive, { clock: () => watching.nowMs }).run(sources);
+    expect(report.files[0]!.error).toBeDefined();
+    keep(new Set(), failedOf(report));
+    expect(await watching.poll()).toEqual([]);
+    renameSync(watching.path('.away'), path);
+    await watching.poll();
+    watching.nowMs += SETTLED_MS;
+    await watching.poll();
+    expect((await watching.records()).length).toBe(2);
+  });
+});
+
+test('Files that a recorder derived are read if only market records are next to them, and named if they are left out.', async () => {
+  using watching = await started();
+  mkdirSync(watching.path('a'));
+  mkdirSync(watching.path('b'));
+  for (const name of ['a/markets.ndjson', 'b/capture.ndjson']) writeFileSync(watching.path(name), MARKET);
+  await watching.poll();
+  for (const name of ['a/normalized.ndjson', 'b/normalized.ndjson']) writeFileSync(watching.path(name), line(1));
+  await watching.poll();
+  expect((await watching.records()).length).toBe(2);
+  const path = watching.path('b/normalized.ndjson');
+  expect(watching.notes).toContain(`${path}: skipped, derived from the capture next to it: name a file to import it`);
+});
+
+test('A watch leaves the data directory alone.', async () => {
+  using outer = temporaryDirectory();
+  const data = join(outer.path, 'data');
+  mkdirSync(data);
+  const archive = openArchive(data, START_MS, { create: true });
+  using _closed = { [Symbol.dispose]: () => archive.database.close() };
+  for (const path of [data, outer.path]) writeFileSync(join(path, 'other.ndjson'), MARKET);
+  const watched = new WatchedDirectory(outer.path, {
+    archive,
+    clock: () => 0,
+    newCodecs: () => newCodecs({}),
+  });
+  await watched.scan();
+  const { sources } = await watched.scan();
+  expect(sources.map(({ path }) => path)).toEqual([join(outer.path, 'other.ndjson')]);
 });
 
 describe('a file that is read as a whole', () => {

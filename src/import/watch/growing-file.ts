@@ -44,18 +44,18 @@ export interface GrowingPart {
   readonly isCut: boolean;
 }
 
-/** No new whole line. The position is undefined if the file was replaced. */
+/** No new whole line. */
 type NoPart = Pick<GrowingPart, 'isCut'> & { readonly position: ReadPosition | undefined; readonly bytes?: undefined };
 
 /**
- * Reads the whole lines after a position, or from the beginning if the file was replaced or truncated. A line is whole with its newline;
+ * Reads the whole lines after a position. Undefined if the position is of another file, or the file was truncated. A line is whole with its newline;
  * a JSON object or array without one is whole as well, a row is not. Throws 'unreadable'.
  */
 export async function nextPart(
   path: string,
   lines: LinesOf,
   after: ReadPosition | undefined,
-): Promise<GrowingPart | NoPart> {
+): Promise<GrowingPart | NoPart | undefined> {
   await using file = await open(path, 'r').catch((error) => {
     throw inaccessible(path, error);
   });
@@ -65,15 +65,12 @@ export async function nextPart(
     return bytes.subarray(0, bytesRead);
   };
   const head = await read(0, HEAD_BYTES);
-  let start = after ?? BEGINNING;
-  let bytes = await read(start.from, start.end - start.from + PART_BYTES_MAX);
+  const start = after ?? BEGINNING;
+  const bytes = await read(start.from, start.end - start.from + PART_BYTES_MAX);
   const isSame =
     hashOf(head.subarray(0, start.end)) === start.head &&
     hashOf(bytes.subarray(0, start.end - start.from)) === start.tail;
-  if (!isSame) {
-    start = BEGINNING;
-    bytes = await read(0, PART_BYTES_MAX);
-  }
+  if (!isSame) return undefined;
   const repeated = start.end - start.from;
   const isFull = bytes.length === repeated + PART_BYTES_MAX;
   const ended = bytes.lastIndexOf(NEWLINE) + 1;
@@ -82,7 +79,7 @@ export async function nextPart(
   const isCut = !isFull && bytes.subarray(length).some((byte) => !BLANK.includes(byte));
   const part = bytes.subarray(0, length);
   const headerEnd = lines === 'csv' ? endOfHeader(head) : 0;
-  if (length === repeated) return { position: isSame ? after : undefined, isCut };
+  if (length === repeated) return { position: after, isCut };
   const nextFrom = length <= REPEATED_BYTES ? 0 : part.indexOf(NEWLINE, length - REPEATED_BYTES) + 1;
   const position = {
     from: start.from + nextFrom,

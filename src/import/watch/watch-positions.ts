@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isFields, parsedJson } from '../../record/fields.ts';
+import { explained } from '../../store/database-errors.ts';
 import type { ReadPosition } from './growing-file.ts';
 
 /** The files that are watched have their positions below the data directory. */
@@ -15,7 +16,7 @@ export interface WatchedEntry {
   readonly inode: number;
   /** The position and format of a file that is read as it grows; undefined for one that is read as a whole. */
   readonly part?: { readonly format: string; readonly position: ReadPosition } | undefined;
-  /** True if it has records of markets that are not known. */
+  /** True if it has records of markets that are not known, or could not be read: the next command reads it again. */
   readonly isWaiting?: boolean;
 }
 
@@ -57,26 +58,32 @@ export class WatchPositions {
     return this.#byInode.get(inode);
   }
 
-  /** Forgets the files that have records of unknown markets: they are read again. */
+  /** Forgets the files that have records of unknown markets, or could not be read: they are read again. */
   forgetWaiting(): void {
     for (const [path, { inode, isWaiting }] of this.#entries)
       if (isWaiting === true) this.set(path, { version: '', inode });
   }
 
-  /** Writes the changes since the last call. */
+  /** Writes the changes since the last call. Throws 'unavailable'. */
   save(): void {
     if (this.#changed.size === 0) return;
     this.#lines += this.#changed.size;
     if (this.#lines > this.#entries.size + SURPLUS_MAX) this.#rewrite();
-    else appendFileSync(this.#path, [...this.#changed].map((path) => this.#line(path)).join(''));
+    else {
+      const lines = [...this.#changed].map((path) => this.#line(path)).join('');
+      explained(this.#path, () => appendFileSync(this.#path, lines));
+    }
     this.#changed.clear();
   }
 
   #rewrite(): void {
-    mkdirSync(dirname(this.#path), { recursive: true });
     const header = `${JSON.stringify({ archive: this.#archiveId, directory: this.#directory })}\n`;
-    writeFileSync(`${this.#path}.new`, header + [...this.#entries.keys()].map((path) => this.#line(path)).join(''));
-    renameSync(`${this.#path}.new`, this.#path);
+    const lines = [...this.#entries.keys()].map((path) => this.#line(path)).join('');
+    explained(this.#path, () => {
+      mkdirSync(dirname(this.#path), { recursive: true });
+      writeFileSync(`${this.#path}.new`, header + lines);
+      renameSync(`${this.#path}.new`, this.#path);
+    });
     this.#lines = this.#entries.size;
   }
 

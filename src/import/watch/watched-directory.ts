@@ -1,5 +1,5 @@
 import { realpathSync, type Stats, statSync } from 'node:fs';
-import { basename, dirname, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { Codec } from '../codec.ts';
@@ -17,6 +17,8 @@ export const SETTLED_MS = 10_000;
 /** A scan ends with the file that exceeds one of these: its records are stored before further files are read. */
 const SCAN_BYTES_MAX = 64 * 1024 * 1024;
 const SCAN_FILES_MAX = 1000;
+/** Files of market records, from which no recorder derives others. */
+const MARKETS = /^markets\./i;
 
 /** Files of a directory with something new. */
 export interface Scan {
@@ -25,8 +27,8 @@ export interface Scan {
   readonly hasMore: boolean;
   /** Sentences about files of which something is not read. */
   readonly notes: readonly string[];
-  /** Notes that the sources were imported. `unknown`: the names of those that had records of unknown markets. */
-  readonly keep: (unknown: ReadonlySet<string>) => void;
+  /** Notes that the sources were imported. Both are names of files: with records of unknown markets, and not readable. */
+  readonly keep: (unknown: ReadonlySet<string>, failed: ReadonlySet<string>) => void;
 }
 
 /** What is to be imported of a file, and what is noted then. */
@@ -50,6 +52,9 @@ interface Found {
  */
 export class WatchedDirectory {
   readonly #directory: string;
+  readonly #realDirectory: string;
+  /** The data directory: what it has changes with each import. */
+  readonly #data: string;
   readonly #positions: WatchPositions;
   readonly #newCodecs: () => readonly Codec[];
   readonly #clock: () => number;
@@ -67,7 +72,9 @@ export class WatchedDirectory {
       throw unreadable(`'${directory}' is not a directory: --watch imports what comes into directories`);
     }
     this.#directory = directory;
-    this.#positions = new WatchPositions(dirname(archive.database.path), realpathSync(directory), archive.archiveId);
+    this.#realDirectory = realpathSync(directory);
+    this.#data = realpathSync(dirname(archive.database.path));
+    this.#positions = new WatchPositions(this.#data, this.#realDirectory, archive.archiveId);
     this.#newCodecs = newCodecs;
     this.#clock = clock;
   }
@@ -80,16 +87,24 @@ export class WatchedDirectory {
 
   /** The first scan only looks at sizes, so that complete files, which may state the markets, are read with the others. Throws 'unreadable'. */
   async scan(): Promise<Scan> {
-    const listed = sourcesOf([this.#directory]).filter(({ path }) => !this.#isHidden(path));
-    const captured = new Set(listed.filter(({ path }) => !isDerived(path)).map(({ path }) => dirname(path)));
+    const listed = sourcesOf([this.#directory]).filter(({ path }) => !this.#isLeftAlone(path));
+    const captures = listed.filter(({ path }) => !isDerived(path) && !MARKETS.test(basename(path)));
+    const captured = new Set(captures.map(({ path }) => dirname(path)));
+    const unfinished = new Set<string>();
+    const withDerived = new Set<string>();
     const sources: Source[] = [];
     const notes: string[] = [];
-    const read = new Map<Source, WatchedEntry>();
+    const read = new Map<Source, { readonly entry: WatchedEntry; readonly version: string }>();
     let bytes = 0;
     let hasMore = false;
     this.#scans += 1;
     for (const { path } of listed) {
-      if (isDerived(path) && captured.has(dirname(path))) continue;
+      if (isDerived(path) && captured.has(dirname(path))) {
+        if (!withDerived.has(dirname(path)))
+          notes.push(`${path}: skipped, derived from the capture next to it: name a file to import it`);
+        withDerived.add(dirname(path));
+        continue;
+      }
       if (bytes > SCAN_BYTES_MAX || sources.length >= SCAN_FILES_MAX) {
         hasMore = true;
         break;
@@ -107,17 +122,28 @@ export class WatchedDirectory {
         this.#positions.set(this.#nameOf(path), next.entry);
         continue;
       }
+      if (next.source.part !== undefined && unfinished.has(dirname(path))) {
+        // It may continue the books of the file before it, as the next part of a capture.
+        this.#seen.delete(path);
+        continue;
+      }
+      if (next.hasMore === true) unfinished.add(dirname(path));
       sources.push(next.source);
-      read.set(next.source, next.entry);
+      read.set(next.source, { entry: next.entry, version: versionOf(found.stat) });
       bytes += next.source.member?.storedBytes ?? found.stat.size;
       hasMore ||= next.hasMore === true;
     }
     this.#positions.save();
-    const keep = (unknown: ReadonlySet<string>) => {
-      for (const [{ path, name }, entry] of read) {
-        const isUnknown = [...unknown].some((other) => other === name || other.startsWith(`${name}/`));
-        const isWaiting = isUnknown || this.#positions.get(this.#nameOf(path))?.isWaiting === true;
-        this.#positions.set(this.#nameOf(path), isWaiting ? { ...entry, isWaiting } : entry);
+    const keep: Scan['keep'] = (unknown, failed) => {
+      for (const [{ path, name }, { entry, version }] of read) {
+        const isIn = (names: ReadonlySet<string>) =>
+          [...names].some((other) => other === name || other.startsWith(`${name}/`));
+        const isFailed = isIn(failed);
+        // What is not there, as after its disk was removed, may come back as it was.
+        if (isFailed && this.#statOf(path, []) === undefined) continue;
+        const isWaiting = isFailed || isIn(unknown) || entry.isWaiting === true;
+        const known = isFailed ? { version, inode: entry.inode } : entry;
+        this.#positions.set(this.#nameOf(path), isWaiting ? { ...known, isWaiting } : known);
         if (entry.version !== '') this.#seen.delete(path);
       }
       this.#positions.save();
@@ -154,15 +180,19 @@ export class WatchedDirectory {
   }
 
   /** The part of a file that is new, or the whole file; undefined if it may not be complete. */
-  async #next(found: Found): Promise<Next | undefined> {
+  async #next(
+    found: Found,
+    before = this.#positions.get(this.#nameOf(found.path)) ?? this.#positions.ofInode(found.stat.ino),
+  ): Promise<Next | undefined> {
     const { path, stat, isSettled } = found;
-    const before = this.#positions.get(this.#nameOf(path)) ?? this.#positions.ofInode(stat.ino);
-    const entry = { version: versionOf(stat), inode: stat.ino };
+    const entry = { version: versionOf(stat), inode: stat.ino, ...(before?.isWaiting && { isWaiting: true }) };
     if (before?.version === entry.version) return { entry: before };
     const codec = await this.#codecOf(path, before?.part);
     if (codec?.lines === undefined) return whole(found);
     const known = before?.part?.format === codec.format ? before.part.position : undefined;
     const part = await nextPart(path, codec.lines, known);
+    // Another file, which took the name or the inode, may have another format.
+    if (part === undefined) return await this.#next(found, { version: '', inode: stat.ino });
     const isCut = part.isCut && !isSettled;
     const note = part.isCut && isSettled ? `'${path}' ends without a newline: its last line is not read` : undefined;
     const position = part.position === undefined ? undefined : { format: codec.format, position: part.position };
@@ -197,10 +227,11 @@ export class WatchedDirectory {
     return relative(this.#directory, path);
   }
 
-  #isHidden(path: string): boolean {
-    return this.#nameOf(path)
-      .split(sep)
-      .some((name) => name.startsWith('.'));
+  /** Files that are not complete, and those of the archive. */
+  #isLeftAlone(path: string): boolean {
+    const name = this.#nameOf(path);
+    const isOfArchive = join(this.#realDirectory, name).startsWith(`${this.#data}${sep}`);
+    return isOfArchive || name.split(sep).some((one) => one.startsWith('.'));
   }
 }
 
@@ -210,7 +241,7 @@ function whole({ path, stat, isSettled }: Found): Next | undefined {
   return { entry: { version: versionOf(stat), inode: stat.ino }, source: { path, name: path, named: false } };
 }
 
-/** Changes when the content may have changed, or who may read it. */
-function versionOf({ size, mtimeMs, mode, uid, gid }: Stats): string {
-  return [size, mtimeMs, mode, uid, gid].join(' ');
+/** Changes when the content may have changed, or who may read it. Another file may have the same size and mtime, but not the same ctime. */
+function versionOf({ size, mtimeMs, ctimeMs }: Stats): string {
+  return [size, mtimeMs, ctimeMs].join(' ');
 }
