@@ -448,6 +448,53 @@ test.each([
   expect(answer.headers.get('x-request-id')).toBeString();
 });
 
+test.each([
+  ['half of a surrogate pair', 'market', { ...M, market: '\ud800' }, 'market'],
+  ['an object without a text', 'replay_create', { ...M, speed: { toString: 1 } }, 'speed'],
+  ['lists in lists', 'market', `{"coin":"btc","market":"x","asOf":${'['.repeat(30_000)}${']'.repeat(30_000)}}`, 'asOf'],
+])('%s is no defect of the service, and logs nothing', async (_, name, given, unreadable) => {
+  // The client of the library encodes these in another way.
+  const text = typeof given === 'string' ? given : JSON.stringify(given);
+  const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":${text}}}`;
+  const answer = await (await post({ authorization: `Bearer ${KEYS.all.key}` }, message)).text();
+  expect(answer).toContain(`"${unreadable} cannot be read: write it as text, a number, or true or false"`);
+});
+
+test('A long argument makes no long answer.', async () => {
+  await using agent = await overHttp(origin, KEYS.all.key);
+  for (const [name, given] of [
+    ['replay_create', { ...M, speed: 'x'.repeat(60_000) }],
+    ['market', { ...M, market: '.'.repeat(60_000) }],
+  ] as const) {
+    const { isError, bytes } = await agent.call(name, given);
+    expect(isError).toBe(true);
+    expect(bytes).toBeLessThan(300);
+  }
+});
+
+test('A batch is refused at once: it counts once, and one that cancels its own call does not wait for ever.', async () => {
+  const { key, id } = issue('pro');
+  const call = { ...PING, method: 'tools/call', params: { name: 'market', arguments: M } };
+  const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: call.id } };
+  const answer = await post({ authorization: `Bearer ${key}` }, [call, cancelled]);
+  expect(answer.status).toBe(400);
+  expect((await documentOf(answer)).detail).toBe('send one message in each request, no batch');
+  expect((await documentOf(await get(`/v1/account/usage?keyId=${id}`, key))).data.routes).toEqual([]);
+});
+
+test('A client that leaves in the middle of its message is no defect of the service.', async () => {
+  const { key, id } = issue();
+  const lines = ['POST /mcp HTTP/1.1', `Host: ${HOST}`, `Authorization: Bearer ${key}`, 'Content-Length: 900', '', '{'];
+  const socket = await Bun.connect({ hostname: HOST, port: Number(new URL(origin).port), socket: { data() {} } });
+  socket.end(lines.join('\r\n'));
+  let logged: unknown;
+  while (logged === undefined) {
+    await Bun.sleep(5);
+    logged = (await kept.lines()).find((line) => line.key === id)?.status;
+  }
+  expect(logged).toBe(400);
+});
+
 test('A command that a tool answers with has each value as one word of a shell.', async () => {
   await using agent = await overHttp(origin, KEYS.all.key);
   const from = "1'; touch /tmp/x; echo '$(id)`id`";

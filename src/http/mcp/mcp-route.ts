@@ -2,8 +2,10 @@ import { bearer } from '@elysiajs/bearer';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
+import { parsedJson } from '../../record/fields.ts';
 import { type AccessDeps, admit, callerNow, keyIdOf } from '../plugins/access.ts';
 import type { Cors } from '../plugins/cors.ts';
+import { bodyOf } from '../request-body.ts';
 import { originOf } from '../request-origin.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
 import { mcpServer } from './mcp-server.ts';
@@ -52,14 +54,20 @@ export function mcpController({ access, version, cors, handle, logError }: McpDe
       };
       const server = () => mcpServer({ origin, flags: '', send }, version, logError);
       // Nothing can be subscribed to: tools do not change while a process runs.
-      const handler = createMcpHandler(server, { maxSubscriptions: 0, maxRequestBodySize: BODY_BYTES_MAX });
-      const answer = await handler.fetch(request);
+      const handler = createMcpHandler(server, { maxSubscriptions: 0 });
+      const body = await bodyOf(request, BODY_BYTES_MAX);
+      if (body === undefined) throw new DomainError('too-large', `a message may have ${BODY_BYTES_MAX} bytes`);
+      const message = parsedJson(body.toString());
+      // A batch multiplies the work of one request, and one with the cancellation of its own call is never answered.
+      if (Array.isArray(message))
+        throw new DomainError('malformed-request', 'send one message in each request, no batch');
+      const answer = await handler.fetch(request, { parsedBody: message ?? null });
       // A stream, which ends with the answers of the tools.
-      const body = Buffer.from(await answer.arrayBuffer());
+      const bytes = Buffer.from(await answer.arrayBuffer());
       // Counts nothing if a request of /v1 was counted.
       access.rateLimit.chargeAddress({ request, set });
       const headers = { ...NO_STORE, 'content-type': answer.headers.get('content-type') ?? 'application/json' };
-      return respond(set, body, headers, answer.status);
+      return respond(set, bytes, headers, answer.status);
     },
     { parse: 'none', detail: { hide: true } },
   );

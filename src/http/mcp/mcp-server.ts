@@ -40,12 +40,27 @@ async function answerOf(service: V1Service, name: string, given: Fields): Promis
   const { properties = {}, required = [] } = tool.inputSchema;
   const missing = required.find((each) => given[each] === undefined);
   const unknown = Object.keys(given).find((each) => !Object.hasOwn(properties, each));
-  if (missing === undefined && unknown === undefined) return await tool.answer(service, given);
+  const unreadable = Object.keys(given).find((each) => !isReadable(given[each]));
+  if (missing === undefined && unknown === undefined) {
+    if (unreadable === undefined) return await tool.answer(service, given);
+    throw new Refusal(`${unreadable} cannot be read: write it as text, a number, or true or false`);
+  }
   const what = missing === undefined ? `${unknown?.slice(0, 40)} is not an argument` : `${missing} is missing`;
   throw new Refusal(`${what}: ${name} takes ${Object.keys(properties).join(', ')}`);
 }
 
-/** An answer as JSON. If it is too long, the ends of long lists are left out, and `leftOut` has their numbers. */
+/** False for an argument that cannot be a part of a URL, such as half of a surrogate pair, or lists in lists without end. */
+function isReadable(value: unknown): boolean {
+  try {
+    encodeURIComponent(String(value));
+    return true;
+  } catch {
+    // TypeError, URIError or RangeError.
+    return false;
+  }
+}
+
+/** An answer as JSON. If it is too long, the ends of long lists are left out, and `leftOut` has their numbers. Throws Refusal. */
 function fitted(answer: Fields): string {
   for (let most = ITEMS_MAX; ; most = Math.floor(most * 0.9)) {
     const leftOut: Record<string, number> = {};
@@ -56,6 +71,7 @@ function fitted(answer: Fields): string {
     });
     const isWhole = Object.keys(leftOut).length === 0;
     const text = isWhole ? shorter : `{"leftOut":${JSON.stringify(leftOut)},${shorter.slice(1)}`;
-    if (most === 0 || Buffer.byteLength(JSON.stringify(text)) <= ANSWER_BYTES_MAX) return text;
+    if (Buffer.byteLength(JSON.stringify(text)) <= ANSWER_BYTES_MAX) return text;
+    if (most === 0) throw new Refusal('the answer is too long: are the arguments as they should be?');
   }
 }

@@ -40,7 +40,8 @@ export function v1Path(names: readonly unknown[], rest: string, parameters: Fiel
   const [coin, market] = names.map((name) => {
     const part = encodeURIComponent(String(name));
     // URLs resolve dots.
-    if (/^\.*$/.test(part)) throw new Refusal(`'${part}' is no name of a coin or a market: find_markets lists them`);
+    if (/^\.{0,2}$/.test(part))
+      throw new Refusal(`'${part}' is no name of a coin or a market: find_markets lists them`);
     return part;
   });
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
