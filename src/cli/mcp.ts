@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addSettings, baseUrl } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { isLoopback } from '../domain/loopback.ts';
 import { shellWord } from '../domain/shell-word.ts';
 import { createApp } from '../http/app.ts';
 import { Refusal, type V1Service } from '../http/mcp/v1-service.ts';
@@ -42,19 +44,29 @@ export function mcpCommand(terminal: Terminal): CommandUnknownOpts {
   return declared().action(async (_, command) => {
     const options = command.optsWithGlobals();
     if (options.url === undefined) await serveArchive(terminal, options);
-    else await serveTools(terminal, serviceAt(options.url, options));
+    else await serveTools(terminal, serviceAt(terminal, options.url, options));
   });
 }
 
-/** The service at a URL, with the key of the file or the variable. */
-function serviceAt(origin: string, { keyFile }: McpOptions): V1Service {
-  const key = keyFile === undefined ? process.env.BOOKREEL_KEY : readSecretFile(keyFile);
-  const headers: HeadersInit = key === undefined || key === '' ? {} : { authorization: `Bearer ${key}` };
+/** The service at a URL, with the key of the file or the variable. Throws 'invalid-parameter'. */
+function serviceAt(terminal: Terminal, origin: string, { keyFile }: McpOptions): V1Service {
+  const { protocol, hostname, username, password } = new URL(origin);
+  // Answers have the URL, and agents send them elsewhere.
+  if (username !== '' || password !== '')
+    throw new DomainError('invalid-parameter', 'the URL has a name or a password: leave them out');
+  const key = keyFile === undefined ? (process.env.BOOKREEL_KEY ?? '').trim() : readSecretFile(keyFile);
+  if (!/^[!-~]*$/.test(key))
+    throw new DomainError('invalid-parameter', 'the key has characters that no key has: copy it again');
+  if (key !== '' && protocol === 'http:' && !isLoopback(hostname))
+    errorsOf(terminal)(`anyone on the network can read the key on its way to ${origin}: use https`);
+  const headers: HeadersInit = key === '' ? {} : { authorization: `Bearer ${key}` };
   const send: V1Service['send'] = async (path, init) => {
     try {
       // Another address must not get the key.
       const signal = AbortSignal.timeout(ANSWER_MS_MAX);
-      return await fetch(`${origin}${path}`, { ...init, headers, redirect: 'manual', signal });
+      const answer = await fetch(`${origin}${path}`, { ...init, headers, redirect: 'manual', signal });
+      // Here, because an answer can be cut off.
+      return new Response(await answer.bytes(), answer);
     } catch {
       throw new Refusal(`no answer from ${origin}: is the address right, and does the service run?`);
     }
@@ -91,7 +103,10 @@ async function serveTools(terminal: Terminal, service: V1Service): Promise<void>
   const { mcpServer } = await import('../http/mcp/mcp-server.ts');
   const ended = once(process.stdin, 'close');
   const logError = errorsOf(terminal);
-  const options = { maxSubscriptions: 0, onerror: ({ message }: Error) => logError(message) };
+  // The library describes a line that is no message with one line for each field that it could have.
+  const onerror = ({ name, message }: Error) =>
+    logError(/ZodError/.test(name) ? 'a line on standard input is no message of MCP: it is ignored' : message);
+  const options = { maxSubscriptions: 0, onerror };
   const served = serveStdio(() => mcpServer(service, VERSION, logError), options);
   await Promise.race([ended, stopSignals().first]);
   await served.close();

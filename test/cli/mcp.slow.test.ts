@@ -122,6 +122,29 @@ test('Without a service at its address the tools say so, and another program is 
   expect((await another.call('find_markets')).text).toBe('the service answers with status 200: is it bookreel?');
 });
 
+test('A URL with a password and a key that no header can have are refused; a key that others can read is warned of.', async () => {
+  const run = (url: string, sent: string) =>
+    runExecutable(['mcp', '--url', url], { stdin: '{}\n', env: { BOOKREEL_KEY: sent } });
+  const ignored = 'bookreel: a line on standard input is no message of MCP: it is ignored\n';
+  const plain = 'bookreel: anyone on the network can read the key on its way to http://192.0.2.1: use https\n';
+  for (const [url, sent, code, stderr] of [
+    ['http://user:secret@127.0.0.1:1', key, 2, 'bookreel: the URL has a name or a password: leave them out\n'],
+    [server.origin, 'é', 2, 'bookreel: the key has characters that no key has: copy it again\n'],
+    ['http://192.0.2.1', key, 0, `${plain}${ignored}`],
+    ['http://192.0.2.1', '', 0, ignored],
+    ['https://192.0.2.1', key, 0, ignored],
+    [server.origin, key, 0, ignored],
+  ] as const)
+    expect(await run(url, sent)).toEqual({ code, stdout: '', stderr });
+});
+
+test('An answer that is cut off is no defect of the command.', async () => {
+  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"data":';
+  using service = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: (socket) => void socket.end(answer) } });
+  await using agent = await starting(['--url', `http://127.0.0.1:${service.port}`]);
+  expect((await agent.call('find_markets')).text).toStartWith('no answer from http://127.0.0.1:');
+});
+
 test('A redirected request does not take the key elsewhere.', async () => {
   const seen: (string | null)[] = [];
   using elsewhere = Bun.serve({
