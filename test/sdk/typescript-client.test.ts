@@ -56,6 +56,11 @@ test('An error has the class of its code, the message, the request and the refus
   }
 });
 
+test('A path without its coin is refused before it is asked for, also in JavaScript without types.', async () => {
+  const markets = clientAt().markets('btc' as never);
+  expect(markets.next()).rejects.toThrow('coin is missing: /v1/{coin}/markets needs it');
+});
+
 describe('A connection that is lost', () => {
   const LOST: readonly Behaviour[] = ['cut off', 'pass', 'hang up', 'unavailable', 'pass', 'cut off'];
 

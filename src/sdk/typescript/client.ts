@@ -322,6 +322,7 @@ function requestOf(method: string, template: string, { signal, ...parameters }: 
   const given = new Map(Object.entries(parameters).filter(([, value]) => value !== undefined));
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = given.get(name);
+    if (value === undefined) throw new TypeError(`${name} is missing: ${template} needs it`);
     given.delete(name);
     return encodeURIComponent(textOf(value));
   });
