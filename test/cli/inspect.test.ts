@@ -133,6 +133,19 @@ describe('inspect proposes the keys that the first rows show to be needed', () =
       '2 quotes',
     ]),
     [
+      'rows with a level each, in cents',
+      'depth.csv',
+      `ts,slug,tok,lvl_side,px_c,qty\n${['B,45', 'S,47', 'B,44', 'S,49'].map((level) => `${AT_MS},${SLUG},YES,${level},3\n`).join('')}`,
+      [
+        '# State the scale: as cents (0.01), prices are from 0 to 1.',
+        '# [levels]',
+        '# side = { field = "lvl_side", bid = ["B"], ask = ["S"] }',
+        '# price = { field = "px_c", scale = 0.01 }',
+        '# size = "qty"',
+      ],
+      '4 rows with levels',
+    ],
+    [
       'rows that refer to others',
       'refer.jsonl',
       SLUGS.flatMap((slug, id) => [
@@ -182,6 +195,26 @@ describe('inspect proposes the keys that the first rows show to be needed', () =
     const { out } = await inspected(path, '--mapping');
     expect(out).toContain('"DD/MM/YYYY hh:mm"');
     expect(out).toContain('# "MM/DD/YYYY hh:mm"');
+  });
+
+  test('but no levels for trades, of which each has its time', async () => {
+    using place = temporaryDirectory();
+    const path = join(place.path, 'trades.csv');
+    const rows = ['BUY,0.45', 'SELL,0.44', 'BUY,0.46'].map((row, index) => `${AT_MS + index},${SLUG},${row},3\n`);
+    writeFileSync(path, `ts,slug,side,price,size\n${rows.join('')}`);
+    expect((await inspected(path, '--mapping')).out).not.toContain('[levels]\n');
+  });
+
+  test('and no field as outcome that tells kinds of rows apart, or has times', async () => {
+    using place = temporaryDirectory();
+    const path = join(place.path, 'kinds.jsonl');
+    const rows = ['Apr 16, 2026 12:15 PM UTC', 'Apr 16, 2026 12:30 PM UTC'].flatMap((closes) => [
+      { ev: 'open', coin: 'ETH', closes },
+      { ev: 'book', left: 800, y: [[0.431, 80]] },
+    ]);
+    writeFileSync(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const { out } = await inspected(path, '--mapping');
+    expect(out).toContain('# [outcome]\n# field = "field"\n');
   });
 
   test('but not cents for prices of a coin', async () => {

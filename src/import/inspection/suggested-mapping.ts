@@ -44,6 +44,7 @@ export function suggestedMapping(inspection: Inspection, table: InspectedTable):
   const found = [
     [...numberedSides(table.fields), ...listSides(fields)],
     complementSides(fields),
+    levelSides(table),
     bestSides(fields, 1),
     bestSides(fields, CENTS_MAX),
   ].filter(({ length }) => length > 0);
@@ -99,7 +100,9 @@ function mappingOf(
       ...marketLines(fields, name, unitOf(fields, time), refer.length > 0 ? 0 : table.inspected - table.unreadable),
       ...winnerLines(fields),
     ],
-    ...(records.hasOutcome ? [] : [outcomeLines(fields)]),
+    ...(records.hasOutcome
+      ? []
+      : [outcomeLines(fields.filter((field) => levelWords(field) === undefined && !tellsKinds(field, table)))]),
     ...records.sections,
   ];
   return textOf(sections);
@@ -235,7 +238,9 @@ function outcomeLines(all: readonly FieldSummary[]): Lines {
   if (only !== undefined && others.length === 0) {
     return ['[outcome]', `field = ${quoted(only.name)}`, ...outcomeTexts(only)];
   }
-  const wordy = fields.filter(({ words, types }) => words?.length === 2 && types[0] === 'text');
+  const wordy = fields.filter(
+    ({ words, types }) => words?.length === 2 && types[0] === 'text' && !/\d\d/.test(words.join(' ')),
+  );
   return [
     '# State the outcome of a row, unless market.token or the tables below do.',
     '# [outcome]',
@@ -256,7 +261,7 @@ interface Sides {
   readonly word: string | undefined;
   readonly bid: Lines;
   readonly ask: Lines;
-  readonly kind: 'books' | 'quotes';
+  readonly kind: 'books' | 'quotes' | 'levels';
 }
 
 function recordLines(
@@ -310,7 +315,7 @@ function scaled(line: string, scale: number): string {
   return line
     .replace(/^(bids|asks) = \{(.*) \}/, `$1 = {$2, scale = ${scale} }`)
     .replace(/^(bid|ask) = \{ (field = ".*")(.*) \}$/, `$1 = { $2, scale = ${scale}$3 }`)
-    .replace(/^(bid|ask) = (".*")$/, `$1 = { field = $2, scale = ${scale} }`);
+    .replace(/^(bid|ask|price) = (".*")$/, `$1 = { field = $2, scale = ${scale} }`);
 }
 
 /** Sides of columns like `up_bid_price_0`, `up_bid_price_1`, … with sizes. Some of them may have no value: levels that were never reached. */
@@ -348,6 +353,50 @@ function listSides(fields: readonly FieldSummary[]): Sides[] {
     const place = levelMembers(levels);
     const note = place === undefined ? ' # state price and size: names of members, or 0 and 1' : '';
     return { kind: 'books', value: `{ levels = ${quoted(name)}${place === undefined ? '' : `, ${place}`} }${note}` };
+  });
+}
+
+/** Rows with a level each: a side of two words, one price and one size, where most times have rows of both sides. */
+function levelSides(table: InspectedTable): Sides[] {
+  const fields = table.fields.filter(({ count }) => count > 0);
+  const [timeLine = ''] = timeLines(table);
+  const time = fields.find(({ name }) => timeLine === `field = ${quoted(name)}`);
+  const [side, ...otherSides] = fields.filter((field) => levelWords(field) !== undefined);
+  const numbers = fields.filter(({ name, range }) => range !== undefined && name !== time?.name);
+  const sizes = numbers.filter(({ name }) => isSizeName(name));
+  const prices = numbers.filter(({ name }) => wordsOf(name).some((word) => PRICE_MEMBERS.includes(word.toLowerCase())));
+  const isOne = otherSides.length === 0 && sizes.length === 1 && prices.length === 1;
+  if (time === undefined || side === undefined || !isOne) return [];
+  const wordsAt = new Map<unknown, Set<unknown>>();
+  for (const { fields: row } of table.firstRows) {
+    const at = row[time.name];
+    wordsAt.set(at, (wordsAt.get(at) ?? new Set()).add(row[side.name]));
+  }
+  if ([...wordsAt.values()].filter(({ size }) => size > 1).length * 2 <= wordsAt.size) return [];
+  const [bid, ask] = levelWords(side)!.map(quoted);
+  const lines = [
+    `side = { field = ${quoted(side.name)}, bid = [${bid}], ask = [${ask}] }`,
+    `price = ${quoted(prices[0]!.name)}`,
+    `size = ${quoted(sizes[0]!.name)}`,
+  ];
+  return [{ kind: 'levels', outcome: undefined, word: undefined, bid: lines, ask: [] }];
+}
+
+/** The words of bids and of asks, if a field has one of each. */
+function levelWords({ words = [] }: FieldSummary): readonly [string, string] | undefined {
+  const [bid, ask] = [/^(?:b|bids?|buy)$/i, /^(?:a|s|asks?|sell|offer)$/i].map((test) =>
+    words.find((word) => test.test(word)),
+  );
+  return words.length === 2 && bid !== undefined && ask !== undefined ? [bid, ask] : undefined;
+}
+
+/** Returns true for a field that tells kinds of rows apart: all rows of one of its two words have a field that no row of the other has. */
+function tellsKinds({ name, words = [] }: FieldSummary, { fields, firstRows }: InspectedTable): boolean {
+  const halves = words.map((word) => firstRows.filter(({ fields: row }) => row[name] === word));
+  if (halves.length !== 2 || halves.some(({ length }) => length === 0)) return false;
+  return fields.some((field) => {
+    const counts = halves.map((rows) => rows.filter(({ fields: row }) => (row[field.name] ?? '') !== '').length);
+    return counts.includes(0) && counts.some((count, index) => count === halves[index]!.length);
   });
 }
 
