@@ -17,7 +17,16 @@ const EXAMPLES = BLOCKS.flatMap(({ language, text }, index) => {
 });
 
 test('the page has examples', () => {
-  expect(EXAMPLES.map(([, { language }]) => language)).toEqual(['csv', 'csv', 'json', 'json', 'csv', 'json', 'json']);
+  expect(EXAMPLES.map(([, { language }]) => language)).toEqual([
+    'csv',
+    'csv',
+    'json',
+    'json',
+    'csv',
+    'json',
+    'json',
+    'json',
+  ]);
 });
 
 test.each(EXAMPLES)('the example is imported completely: %s', async (toml, { language, text }) => {
