@@ -173,6 +173,23 @@ describe('a file that grows', () => {
     expect(await watching.counts()).toEqual({ read: 1, stored: 1, duplicate: 0, rejected: 0 });
   });
 
+  test('A line that is far too long, as zeros after a crash, is rejected once and is not read again with the next lines.', async () => {
+    using watching = await started();
+    const path = watching.path('capture.ndjson');
+    writeFileSync(path, MARKET);
+    truncateSync(path, 40 << 20);
+    expect(await watching.counts()).toEqual({ read: 2, stored: 1, duplicate: 0, rejected: 1 });
+    const [file] = readdirSync(join(watching.data, 'watched'));
+    const last = readFileSync(join(watching.data, 'watched', file!), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .at(-1)!;
+    const { from, end } = JSON.parse(last)[1].part.position;
+    expect(end - from).toBeLessThanOrEqual(64 << 10);
+    appendFileSync(path, `\n${line(2)}`);
+    expect(await watching.counts()).toEqual({ read: 1, stored: 1, duplicate: 0, rejected: 0 });
+  });
+
   test('A row of CSV counts with its newline only, since a number in it may be cut; the header is kept for later rows.', async () => {
     using watching = await started();
     const path = watching.path('btcusd-chainlink.csv');

@@ -18,7 +18,7 @@ const HEAD_BYTES = 64 * 1024;
 
 /** How far a growing file was read, all in bytes of the file. */
 export interface ReadPosition {
-  /** The next part begins here, at the beginning of a line. */
+  /** The next part begins here: at the beginning of a line, or within one that is very long. */
   readonly from: number;
   /** The number of lines before `from`. */
   readonly lines: number;
@@ -80,7 +80,9 @@ export async function nextPart(
   const part = bytes.subarray(0, length);
   const headerEnd = lines === 'csv' ? endOfHeader(head) : 0;
   if (length === repeated) return { position: after, isCut };
-  const nextFrom = length <= REPEATED_BYTES ? 0 : part.indexOf(NEWLINE, length - REPEATED_BYTES) + 1;
+  const firstRepeated = Math.max(0, length - REPEATED_BYTES);
+  const newline = firstRepeated === 0 ? -1 : part.indexOf(NEWLINE, firstRepeated);
+  const nextFrom = newline < 0 ? firstRepeated : newline + 1;
   const position = {
     from: start.from + nextFrom,
     lines: start.lines + newlinesIn(part.subarray(0, nextFrom)),
