@@ -95,6 +95,8 @@ describe('A connection that is lost', () => {
     const snapshots = events.flatMap((event) => (event.event === 'snapshot' ? [event.data] : []));
     expect(idsOf(snapshots)).toEqual(idsOf(EXPECTED));
     expect(new Set(lastIds).size).toBe(9);
+    const rest = clientAt().stream(MARKET, { from: 0, speed: 'max', lastEventId: events[99]!.id });
+    expect(await Array.fromAsync(rest)).toEqual(events.slice(100));
   });
 
   test.each(['ndjson', 'csv', 'parquet', 'segments'] as const)(

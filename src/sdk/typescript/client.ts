@@ -171,11 +171,17 @@ export class Client {
     return (await this.get(`${MARKET}/coverage`, { ...query, ...named(market) })).data;
   }
 
-  /** Snapshots and gaps at their recorded pace, or `speed: 'max'`. After a lost connection it continues after the last event. */
-  async *stream(market: MarketName, query: Selection<`${OfMarket}/stream`> = {}): AsyncGenerator<StreamEvent, void> {
+  /**
+   * Snapshots and gaps at their recorded pace, or `speed: 'max'`. After a lost connection it continues after the last event; with
+   * `lastEventId`, the `id` of an event, it begins after that one.
+   */
+  async *stream(
+    market: MarketName,
+    { lastEventId = '', ...query }: Selection<`${OfMarket}/stream`> & { readonly lastEventId?: string } = {},
+  ): AsyncGenerator<StreamEvent, void> {
     const request = requestOf('GET', `${MARKET}/stream`, { ...query, ...named(market) });
     const retries = this.#connection.retries(request);
-    for (let lastId = ''; ; ) {
+    for (let lastId = lastEventId; ; ) {
       const headers: Record<string, string> = lastId === '' ? {} : { 'last-event-id': lastId };
       try {
         for await (const { id, event, data } of eventsOf(this.#connection.pieces({ ...request, headers }))) {
