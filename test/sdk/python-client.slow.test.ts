@@ -308,7 +308,7 @@ describe('A connection that is lost', () => {
 
 testHere('Frames are made of one Parquet file; without a reader of Parquet, those of pandas of pages.', async () => {
   const pandas = pythonWith('httpx', 'pip', 'pandas') === PYTHON;
-  const answer = await run<Record<string, unknown>>('frames', { market: MARKET, pandas });
+  const answer = await run<Record<string, unknown>>('frames', { market: MARKET, pandas, directory: directory.path });
   const sizeOf = async (query: string) => ({ parquet: (await exported(`format=parquet&${query}`)).length });
   const [books, wide] = [
     await sizeOf('type=snapshot&outcome=up&depth=2'),
@@ -316,6 +316,10 @@ testHere('Frames are made of one Parquet file; without a reader of Parquet, thos
   ];
   expect(answer.books).toEqual([books, books]);
   expect(answer.wide).toEqual(wide);
+  expect(answer.exact).toEqual([
+    await sizeOf('type=snapshot&outcome=up&depth=2&numbers=decimal'),
+    (await exported('format=arrow&type=quote&numbers=decimal')).length,
+  ]);
   expect(answer.trades).toEqual(await sizeOf('type=trade'));
   const markets = { records: (await answerTo<{ data: object[] }>('/v1/btc/markets?limit=1000')).data.length };
   expect(answer.markets).toEqual([markets, markets]);

@@ -162,6 +162,7 @@ def frames(given):
         sys.modules.update({"polars": polars, "pyarrow": pyarrow, "pyarrow.parquet": parquet})
         answer["books"] = [snapshots.to_polars(), snapshots.to_arrow()]
         answer["wide"] = snapshots.to_polars(shape="wide")
+        answer["exact"] = [snapshots.to_polars(numbers="decimal"), client.export(market, f"{given['directory']}/exact.arrow", type="quote", numbers="decimal").bytes]
         answer["trades"] = client.prices(market).to_polars(type="trade")
         answer["markets"] = [client.markets("btc").to_polars(), client.markets("btc").to_arrow()]
         for name, series in {"order": client.quotes(market, order="desc"), "table": client.markets("btc")}.items():

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generator, Iterator, Generic, Literal, Mapping, TypeVar, Union, cast, overload
+from typing import TYPE_CHECKING, Any, Generator, Iterator, Generic, Literal, Mapping, TypeVar, Union, cast, get_args, overload
 
 import httpx
 
@@ -32,8 +32,9 @@ Instants = Union[list[int], list[str], list[datetime], list[Instant]]
 Outcome = Literal["up", "down"]
 Shape = Literal["books", "wide", "levels"]
 Table = Literal["snapshot", "quote", "price", "trade"]
-Format = Literal["ndjson", "msgpack", "csv", "parquet", "segments"]
-SUFFIXES: dict[str, Format] = {".ndjson": "ndjson", ".msgpack": "msgpack", ".csv": "csv", ".parquet": "parquet", ".segments": "segments"}
+Format = Literal["ndjson", "msgpack", "csv", "parquet", "arrow", "segments"]
+Numbers = Literal["double", "decimal"]
+SUFFIXES: dict[str, Format] = {f".{name}": name for name in get_args(Format)}
 #: Parameters of a page that an export does not have, or that only change how a walk is cut into pages.
 PAGING = ("limit", "include")
 
@@ -61,31 +62,31 @@ class Series(Generic[T]):
     def all(self) -> list[T]:
         return [record for record in self]
 
-    def to_polars(self, *, shape: Shape | None = None, type: Table | None = None) -> polars.DataFrame:
-        """Needs polars. `shape` is for snapshots: books (a row each, the default), wide or levels. `type="trade"`: the trades of prices()."""
+    def to_polars(self, *, shape: Shape | None = None, type: Table | None = None, numbers: Numbers | None = None) -> polars.DataFrame:
+        """Needs polars. `shape` is for snapshots: books (a row each, the default), wide or levels. `type="trade"`: the trades of prices(). `numbers="decimal"`: exact."""
         import polars
 
-        parquet = self._parquet(shape, type)
+        parquet = self._parquet(shape, type, numbers)
         if parquet is None:
             return polars.DataFrame(self.all(), infer_schema_length=None)
         return polars.read_parquet(BytesIO(parquet))
 
-    def to_arrow(self, *, shape: Shape | None = None, type: Table | None = None) -> pyarrow.Table:
+    def to_arrow(self, *, shape: Shape | None = None, type: Table | None = None, numbers: Numbers | None = None) -> pyarrow.Table:
         """Needs pyarrow. As `to_polars`."""
         import pyarrow
         import pyarrow.parquet
 
-        parquet = self._parquet(shape, type)
+        parquet = self._parquet(shape, type, numbers)
         return pyarrow.Table.from_pylist(self.all()) if parquet is None else pyarrow.parquet.read_table(BytesIO(parquet))
 
-    def to_pandas(self, *, shape: Shape | None = None, type: Table | None = None) -> pandas.DataFrame:
+    def to_pandas(self, *, shape: Shape | None = None, type: Table | None = None, numbers: Numbers | None = None) -> pandas.DataFrame:
         """
-        Needs pandas. As `to_polars` with pyarrow or fastparquet. Without them, and without `shape` and `type`, the frame is made of pages: the
+        Needs pandas. As `to_polars` with pyarrow or fastparquet. Without them, and without `shape`, `type` and `numbers`, the frame is made of pages: the
         same records, with the columns that these have.
         """
         import pandas
 
-        parquet = self._parquet(shape, type) if shape or type or find_spec("pyarrow") or find_spec("fastparquet") else None
+        parquet = self._parquet(shape, type, numbers) if shape or type or numbers or find_spec("pyarrow") or find_spec("fastparquet") else None
         if parquet is not None:
             return pandas.read_parquet(BytesIO(parquet))
         frame: Any = pandas.DataFrame(self.all())
@@ -94,17 +95,17 @@ class Series(Generic[T]):
                 frame[name] = pandas.to_datetime(frame[name], utc=True)
         return cast("pandas.DataFrame", frame)
 
-    def _parquet(self, shape: Shape | None, type: Table | None) -> bytes | None:
+    def _parquet(self, shape: Shape | None, type: Table | None, numbers: Numbers | None) -> bytes | None:
         """None if the service exports no such records."""
         if self._table is None:
-            if shape or type:
-                raise ValueError("shape and type are for snapshots, quotes and prices of a market")
+            if shape or type or numbers:
+                raise ValueError("shape, type and numbers are for snapshots, quotes and prices of a market")
             return None
         query = {name: value for name, value in self._query.items() if value is not None and name not in PAGING}
         refused = {"order", "asOfReceived"} & set(query)
         if refused:
             raise ValueError(f"a frame has no {', '.join(sorted(refused))}: leave it out, or make the frame of all()")
-        table = {"format": "parquet", "type": type or self._table, "shape": shape}
+        table = {"format": "parquet", "type": type or self._table, "shape": shape, "numbers": numbers}
         return (self._client.request("GET", f"{self._path.rpartition('/')[0]}/export", {**query, **table})).content
 
 
@@ -208,17 +209,20 @@ class Client(Operations):
     def export(
         self, market: MarketName, path: str | os.PathLike[str], *, format: Format | None = None, shape: Shape | None = None,
         type: Table | None = None, from_: Instant | None = None, to: Instant | None = None, outcome: Outcome | None = None,
-        interval: str | None = None, depth: int | None = None, as_of: Instant | None = None,
+        interval: str | None = None, depth: int | None = None, as_of: Instant | None = None, numbers: Numbers | None = None,
     ) -> ExportedFile:
         """
-        Writes a market to a file, in the format of its suffix: ndjson, msgpack, csv, parquet or segments. What was received before an error stays
+        Writes a market to a file, in the format of its suffix: ndjson, msgpack, csv, parquet, arrow or segments. What was received before an error stays
         in `FILE.part`: the same call continues NDJSON of a resolved market there, and starts other files again. Of segments every digest is checked.
         """
         target = Path(path)
         chosen = format or SUFFIXES.get(target.suffix)
         if chosen is None:
             raise ValueError(f"{target.name} has no suffix of a format: give format, or one of {', '.join(SUFFIXES)}")
-        query = {"format": chosen, "shape": shape, "type": type, "from": from_, "to": to, "outcome": outcome, "interval": interval, "depth": depth, "asOf": as_of}
+        query = {
+            "format": chosen, "shape": shape, "type": type, "numbers": numbers, "from": from_, "to": to, "outcome": outcome, "interval": interval,
+            "depth": depth, "asOf": as_of,
+        }
         url, file, attempts = f"/v1/{_core.market_path(market)}/export", PartialFile(target, chosen), Attempts()
         while True:
             continued = file.begin()
