@@ -90,7 +90,13 @@ async function show(terminal: Terminal, archive: Archive, market: StoredMarket, 
     terminal.out(json({ market: marketResource(market), coverage, snapshot }));
     return;
   }
-  terminal.out(`${headingOf(market)}\n${coverageText(terminal, coverage)}\n${bookText(outcome, shown, depth)}`);
+  const hasBooks = coverage.outcomes.some(({ count }) => count > 0);
+  const hasQuotes = archive.database.read(() => archive.quotes.sources(market, OUTCOMES).length > 0);
+  const text =
+    !hasBooks && hasQuotes
+      ? `no books are recorded, but quotes: 'bookreel export --market ${market.slug}' prints them\n`
+      : `${coverageText(terminal, coverage)}\n${bookText(outcome, shown, depth)}`;
+  terminal.out(`${headingOf(market)}\n${text}`);
 }
 
 /** Plays the books until the last one: repainted in place on a terminal, elsewhere one after another. */

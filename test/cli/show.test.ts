@@ -175,6 +175,20 @@ describe('bookreel show', () => {
     expect([mostWaiting, terminal.stdout()]).toEqual([1, (await shown(...words.slice(1, 5))).stdout]);
   });
 
+  test('names the command that prints the quotes of a market without books', async () => {
+    using place = temporaryArchive();
+    const quote = { bidPrice: 0.5, bidSize: 1, askPrice: 0.6, askSize: 1 };
+    const labels = { conditionId: CONDITION_ID, outcome: 'up', timestamp: START_MS };
+    await importRecords(place.archive, [sampleMarket(), { type: 'quote', ...labels, ...quote }]);
+    const terminal = captured();
+    expect(await run(['show', SLUG, '--data', place.path], terminal)).toBe(0);
+    const words = `bookreel export --market ${SLUG}`;
+    expect(terminal.stdout()).toEndWith(`\n\nno books are recorded, but quotes: '${words}' prints them\n`);
+    const exported = captured();
+    expect(await run([...words.split(' ').slice(1), '--data', place.path], exported)).toBe(0);
+    expect(exported.stdout()).toContain('"quote"');
+  });
+
   test('says that a market has no books', async () => {
     for (const more of [[], ['--follow']]) {
       const { code, stdout } = await shown('no-books', ...more);
