@@ -165,6 +165,18 @@ describe('inspect proposes the keys that the first rows show to be needed', () =
       '1 quote',
     ],
     [
+      'rows with a time that follow the row of their market',
+      'timed.jsonl',
+      [
+        { t: AT_MS, type: 'market', slug: SLUG },
+        ...[1, 2, 3].map((later) => ({ t: AT_MS + later, type: 'quote', ...quotes })),
+      ]
+        .map((row) => `${JSON.stringify(row)}\n`)
+        .join(''),
+      ['[refer]', 'field = "type"', 'is = ["market"]'],
+      '3 quotes',
+    ],
+    [
       'the only market of a file, which some rows do not state',
       'default.csv',
       `ts,slug,side,bid,ask\n${AT_MS},${SLUG},Up,0.45,0.47\n${AT_MS + 1},,Up,0.46,0.47\n`,

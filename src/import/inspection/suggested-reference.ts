@@ -20,7 +20,9 @@ export function referLines(
   if (named === undefined || stating.length === 0 || others.length === 0) return [];
   const kind = Object.keys(stating[0]!).find((name) => {
     const [own, rest] = [valuesOf(stating, name), valuesOf(others, name)];
-    return name !== named.name && own.size <= 3 && rest.size > 0 && areDisjoint(own, rest) && isIn(name, rows);
+    // Times do not repeat, as kinds do.
+    const areKinds = own.size <= 3 && (rest.size === 1 || rest.size <= others.length / 2);
+    return name !== named.name && areKinds && areDisjoint(own, rest) && isIn(name, rows);
   });
   if (kind === undefined) return [];
   const pairs = Object.keys(stating[0]!).flatMap((key) => Object.keys(others[0]!).map((by) => [key, by] as const));
