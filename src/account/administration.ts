@@ -10,10 +10,12 @@ import { type Change, record } from './change.ts';
 import { refuseUnprintableName } from './printable-name.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
 
+export const ADMINS_ONLY = 'only admins may open this: ask an admin of this service';
+
 /** Throws 'forbidden' for a person who is no admin, 'sign-in-again' for an admin who has to sign in again. */
 export function refuseNonAdmin({ account, session }: SignedIn, nowMs: InstantMs): void {
   if (account.role !== 'admin' || account.disabledMs !== undefined) {
-    throw new DomainError('forbidden', 'only admins may open this: ask an admin of this service');
+    throw new DomainError('forbidden', ADMINS_ONLY);
   }
   refuseOldSignIn({ account, session }, nowMs);
 }

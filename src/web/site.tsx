@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { NO_PASSKEY } from '../account/account-passkeys.ts';
-import { refuseNonAdmin } from '../account/administration.ts';
+import { ADMINS_ONLY, refuseNonAdmin } from '../account/administration.ts';
 import { UnfinishedSignIn } from '../account/unfinished-sign-in.ts';
 import { DomainError } from '../domain/errors.ts';
 import { isLoopback } from '../domain/loopback.ts';
@@ -102,19 +102,25 @@ function pageRequestOf({ request, set, params }: Context, { addresses, service }
   return { browser, next, sentBy, client, query: searchParams, search, parameter, form: () => formOf(request) };
 }
 
-/** A sentence, and a link to the page where the person can try again. */
+/** What a person lacks: a title, and a page that helps, by the message of the refusal. Trying again would not. */
+const LACKS: Readonly<Record<string, readonly [title: string, href: string, wayOn: string]>> = {
+  [ADMINS_ONLY]: ['For admins only', '/account', 'Your account'],
+  [NO_PASSKEY]: ['You need a passkey', '/account/settings', 'Your settings'],
+};
+
+/** A sentence, and a link to the page where the person can go on. */
 function refusal(error: DomainError, path: string): Answer {
   if (error instanceof UnfinishedSignIn) {
     return redirect('/sign-in/passkey', passkeyCookie(error.token));
   }
-  const page = error.message === NO_PASSKEY ? '/account/settings' : pageAbove(path);
-  if (error.kind === 'sign-in-again') return redirect('/sign-in', nextCookie(page));
+  if (error.kind === 'sign-in-again') return redirect('/sign-in', nextCookie(pageAbove(path)));
+  const [title, href, wayOn] = LACKS[error.message] ?? ['That did not work', pageAbove(path), 'Try again'];
   const shown = formPage(
-    'That did not work',
+    title,
     <>
       <p role="alert">{errorSentence(error)}</p>
-      <a class="button" href={page}>
-        {error.message === NO_PASSKEY ? 'Your settings' : 'Try again'}
+      <a class="button" href={href}>
+        {wayOn}
       </a>
     </>,
     statusOf(error),

@@ -288,7 +288,7 @@ describe('The pages of administration', () => {
       Coins: 'btc, eth',
       Routes: 'quotes, export',
       'Requests per minute': '5',
-      Price: 'ask',
+      Price: 'Ask',
       Accounts: '0',
       Keys: '1',
     });
@@ -405,4 +405,12 @@ describe('The pages of administration', () => {
     expect(unknown.text).toContain("There is no account 'nobody@example.com'.");
     expect(await entries('?action=none')).toEqual([]);
   });
+});
+
+test('A page for admins says so to another person, and leads to the account.', async () => {
+  await using site = startSite();
+  const { status, text } = await (await site.signedIn('eve@example.com')).open('/admin/accounts');
+  expect([status, text.includes('<h1>For admins only</h1>')]).toEqual([403, true]);
+  expect(text).toContain('href="/account">Your account</a>');
+  expect(text).not.toMatch(/Try again|did not work/);
 });
