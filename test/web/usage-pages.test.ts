@@ -3,7 +3,7 @@ import { deleteAccount } from '../../src/account/account-deletion.ts';
 import type { ChartData } from '../../src/web/usage/chart-data.ts';
 import { NOW_MS } from '../support/archive.ts';
 import type { PlainBrowser } from './browser.ts';
-import { rowsOf } from './page-content.ts';
+import { plainText, rowsOf } from './page-content.ts';
 import { hourlyUsage, ROUTES, type SeededRequests, seedUsage } from './seeded-usage.ts';
 import { type Site, startSite } from './site.ts';
 
@@ -183,4 +183,20 @@ test('an operator sees the usage of all accounts by tier and by account; deleted
     `Deleted accounts,${ofEve.Requests.replaceAll(',', '')}`,
     '',
   ]);
+});
+
+test('The last 24 hours and 30 days are the same on the overview, the usage, the keys and the pages of admins.', async () => {
+  const overview = await opened('/account');
+  const shown = [...overview.matchAll(/<dt>Requests<\/dt><dd>([^<]+)</g)].map(([, value]) => value!);
+  const day = totals(await opened('/account/usage?last=24h')).Requests!;
+  const month = totals(await opened('/account/usage?last=30d')).Requests!;
+  expect(shown).toEqual([day, month]);
+  expect(plainText(overview)).toContain('in the last 24 hours, this one included');
+  expect(table(await opened('/admin/usage?last=30d'), 'Usage by account')[ADA]!.Requests).toBe(month);
+  const { id } = site.people.registry.accounts.findByEmail(ADA)!;
+  expect(plainText(await opened(`/admin/accounts/${id}`))).toContain(`${month} requests and`);
+  const keys = rowsOf(await opened('/account/keys'), 'Keys').map((row) =>
+    Number(row['Requests in 30 days']!.replaceAll(',', '')),
+  );
+  expect(keys.reduce((sum, each) => sum + each, 0).toLocaleString('en-US')).toBe(month);
 });

@@ -19,6 +19,7 @@ import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
+import { lastRange } from '../usage/usage-range.tsx';
 import { shownKeyPage } from './new-key.tsx';
 
 const KEYS_PATH = '/account/keys';
@@ -36,7 +37,7 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
   const allowed = keysAllowed(registry, email);
   const accountTier = registry.database.read(() => registry.accountTiers.at(id, nowMs).tier.id);
   const keyIds = keys.map((key) => key.id);
-  const used = await usageOf(service.activity.usage, keyIds, { interval: 'day' }, nowMs);
+  const used = await usageOf(service.activity.usage, keyIds, lastRange('30d', nowMs), nowMs);
   const requests = new Map(used.keys.map(({ name, series }) => [name, series.sum.requests]));
   return personPage(
     person,
@@ -128,7 +129,7 @@ export async function keyPage(deps: WebDeps, person: Person, { parameter }: Page
   if (key === undefined) throw noSuchKey();
   const { id, prefix, createdMs, rotatedMs, lastUsedMs, expiresMs } = key;
   const { tier } = registry.database.read(() => registry.accountTiers.at(person.account.id, nowMs));
-  const { total } = await usageOf(service.activity.usage, [id], { interval: 'day' }, nowMs);
+  const { total } = await usageOf(service.activity.usage, [id], lastRange('30d', nowMs), nowMs);
   return personPage(
     person,
     { title: nameOf(key), path: KEYS_PATH },

@@ -14,7 +14,8 @@ import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
-import { Figure, Route, UsageTable } from '../usage/usage-tables.tsx';
+import { lastRange } from '../usage/usage-range.tsx';
+import { Figure, REFUSALS, Route, UsageTable } from '../usage/usage-tables.tsx';
 import { firstRequests } from './first-requests.ts';
 
 const ENTRIES_MAX = 6;
@@ -28,8 +29,9 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
     account: overviewOf(registry, nowMs, person.account),
     keyIds: registry.apiKeys.idsOf(person.account.id),
   }));
-  const usedBy = async (interval: 'hour' | 'day') => await usageOf(service.activity.usage, keyIds, { interval }, nowMs);
-  const [ofDay, ofMonth] = [await usedBy('hour'), await usedBy('day')];
+  const usedIn = async (last: '24h' | '30d') =>
+    await usageOf(service.activity.usage, keyIds, lastRange(last, nowMs), nowMs);
+  const [ofDay, ofMonth] = [await usedIn('24h'), await usedIn('30d')];
   const busiest = ofDay.total.intervals.reduce((most, [, { requests }]) => Math.max(most, requests), 0);
   const rate = numberText(account.tier.requestsPerMinute);
   const hasRequests = ofMonth.total.sum.requests > 0;
@@ -52,9 +54,13 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
         <Figure
           name="Requests"
           value={numberText(ofDay.total.sum.requests)}
-          note={`in the last 24 hours, ${numberText(busiest)} in the busiest`}
+          note={`in the last 24 hours, this one included; ${numberText(busiest)} in the busiest`}
         />
-        <Figure name="Requests" value={numberText(ofMonth.total.sum.requests)} note="in the last 30 days" />
+        <Figure
+          name="Requests"
+          value={numberText(ofMonth.total.sum.requests)}
+          note="in the last 30 days, today included"
+        />
       </div>
       {hasRequests ? (
         <>
@@ -135,7 +141,7 @@ function Refusals({ routes }: { readonly routes: AccountUsage['routes'] }) {
   return (
     <>
       <h2>Refused in the last 30 days</h2>
-      <UsageTable by="Route" rows={rows.slice(0, ENTRIES_MAX)} />
+      <UsageTable by="Route" rows={rows.slice(0, ENTRIES_MAX)} measures={REFUSALS} />
       <p class="quiet small">
         403: the tier lacks the route or the coin. 429: more requests in a minute than the key may send, or too many
         open ones. Others, such as 400 and 404: the answer said what to do.

@@ -134,7 +134,8 @@ function UsageFigures({ used, keys, file }: UsageFiguresContent) {
       />
       <Intervals used={used} />
       <p class="quiet small">
-        Times are in UTC. <a href={file}>Download the usage by key and route as CSV</a>.
+        Times are in UTC; the hour and the day that are not over yet count.{' '}
+        <a href={file}>Download the usage by key and route as CSV</a>.
       </p>
     </>
   );

@@ -4,7 +4,7 @@ import { type AccountOverview, overviewOf } from '../../account/administration.t
 import { auditPage } from '../../account/audit-page.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
-import { DAY_MS, type UsageCounts } from '../../domain/usage.ts';
+import type { UsageCounts } from '../../domain/usage.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { linkTo } from '../link-to.ts';
@@ -15,6 +15,7 @@ import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { bytesText, numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
+import { lastRange } from '../usage/usage-range.tsx';
 import { Access, NewLink } from './account-access.tsx';
 import { GrantForm, Grants } from './account-grants.tsx';
 import { keyColumns } from './account-keys.tsx';
@@ -23,7 +24,6 @@ import { ACCOUNTS_PATH, StateBadge } from './shown-account.tsx';
 
 /** Entries of the audit on the page. */
 const ENTRIES_MAX = 10;
-const USAGE_MS = 29 * DAY_MS;
 
 /** The result of a form, for the page of its account. */
 export interface FormResult {
@@ -61,7 +61,7 @@ export async function pageOfAccount(
   });
   const { usage } = service.activity;
   const keys = keysOf(registry, usage, id);
-  const { total } = await usageOf(usage, keyIds, { interval: 'day', fromMs: nowMs - USAGE_MS }, nowMs);
+  const { total } = await usageOf(usage, keyIds, lastRange('30d', nowMs), nowMs);
   const entries = auditPage(registry, { limit: ENTRIES_MAX, accountId: id });
   const { refused, link } = result;
   const isDeleted = account.deletedMs !== undefined;
@@ -93,7 +93,7 @@ export async function pageOfAccount(
   );
 }
 
-/** `used`: the usage of its keys in 30 days. */
+/** `used`: the usage of its keys in the last 30 days. */
 function factsOf(account: AccountOverview, used: UsageCounts) {
   const { name, role, tier, tierEndsMs, validKeys, createdMs, disabledMs, deletedMs } = account;
   return {

@@ -42,7 +42,7 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
       />
       <p class="quiet small">
         {rest > 0 && `${numberText(rest)} more accounts with fewer requests are in the file. `}
-        Days are in UTC. A key counts for the tier that it has now.{' '}
+        Days are in UTC; today counts. A key counts for the tier that it has now.{' '}
         <a href={linkTo(`${SERVICE_USAGE_PATH}/csv`, Object.fromEntries(query))}>Download all accounts as CSV</a>.
       </p>
     </>,

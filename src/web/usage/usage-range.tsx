@@ -46,6 +46,11 @@ export function chosenRange(query: URLSearchParams, nowMs: InstantMs, onlyDays =
   return { last, interval, fromMs, toMs };
 }
 
+/** The last 24 hours or 30 days of every page: the hour or the day that is not over yet is the last of them. */
+export function lastRange(last: '24h' | '30d', nowMs: InstantMs): ChosenRange {
+  return chosenRange(new URLSearchParams({ last }), nowMs);
+}
+
 /** Returns the spans to choose from. By day, the last 24 hours would be today. */
 function spansOf(onlyDays: boolean) {
   return onlyDays ? SPANS.slice(1) : SPANS;

@@ -9,9 +9,19 @@ export interface UsageRow {
   readonly sum: UsageCounts;
 }
 
+/** The counts of refused requests. */
+export const REFUSALS = MEASURES.filter(({ field }) => field !== 'requests' && field !== 'bytes');
+
+interface UsageTableContent {
+  readonly by: string;
+  readonly rows: readonly UsageRow[];
+  /** By default all. */
+  readonly measures?: readonly (typeof MEASURES)[number][];
+}
+
 /** Usage by key, route or another noun, which is the heading of the first column. */
-export function UsageTable({ by, rows }: { readonly by: string; readonly rows: readonly UsageRow[] }) {
-  const counts = MEASURES.map(({ field, name }) => ({
+export function UsageTable({ by, rows, measures = MEASURES }: UsageTableContent) {
+  const counts = measures.map(({ field, name }) => ({
     heading: name,
     class: 'number nowrap',
     cell: ({ sum }: UsageRow) => measureText(field, sum[field]),
