@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
+import { grantTier } from '../../src/account/administration.ts';
 import { importBytes, importRecords, NOW_MS } from '../support/archive.ts';
 import { lightNdjson } from '../support/light-recording.ts';
 import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { PlainBrowser } from './browser.ts';
 import { plainText } from './page-content.ts';
-import { type Site, startSite, unescaped } from './site.ts';
+import { fieldValue, type Site, startSite, textOf, unescaped } from './site.ts';
 
 const DAY_MS = 86_400_000;
 const home = async ({ origin }: Site) => (await new PlainBrowser(origin).open('/', { accept: 'text/html' })).text;
@@ -119,4 +120,27 @@ test('With accounts, home leads to the account for a key, and has no command of 
   const { text } = await new PlainBrowser(site.origin).open('/', { accept: 'text/html' });
   expect(plainText(text)).toContain('Create one in your account . A key is shown only once.');
   expect([text.includes('curl'), text.includes('bookreel key create')]).toEqual([true, false]);
+});
+
+test('Each command of home that is not said to need another tier works with the first key of a new account.', async () => {
+  await using site = startSite();
+  await importRecords(site.archive, [...records(1, 'ada', 2), ...records(2, 'btc', 5)]);
+  const ada = await site.signedIn('ada@example.com');
+  const form = await ada.open('/account/keys/new');
+  const created = await ada.post('/account/keys/new', { keysBefore: fieldValue(form.text, 'keysBefore') });
+  const KEY = textOf(created.text, 'key');
+  const cards = (await home(site)).split('<li class="card">');
+  const commandsIn = (card: string) =>
+    [...card.matchAll(/<code[^>]*>([^<]*curl [^<]*)<\/code>/g)].map(([, text]) => unescaped(text!));
+  const answers = async (commands: string) => {
+    const shell = Bun.spawn(['sh', '-c', commands], { env: { ...process.env, KEY }, stdout: 'pipe' });
+    return await new Response(shell.stdout).text();
+  };
+  const first = cards.filter((card) => card.includes('<h2>Send a request</h2>')).flatMap(commandsIn);
+  expect(await answers(first.join('\n'))).toContain('"slug":"secret-market-2"');
+  const books = cards.filter((card) => card.includes('such as <a href="/pricing">Starter</a>')).flatMap(commandsIn);
+  expect(await answers(books.join('\n'))).toContain('does not grant snapshots');
+  const { registry, nowMs } = site.people;
+  grantTier({ registry, nowMs: nowMs() }, registry.accounts.findByEmail('ada@example.com')!.id, 'starter');
+  expect((await answers(books.join('\n'))).match(/"timestamp"/g)).toHaveLength(2);
 });

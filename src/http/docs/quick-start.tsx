@@ -1,3 +1,4 @@
+import { DEFAULT_TIERS, grantsCoin, type Tier } from '../../domain/tier.ts';
 import { ApiLinks } from '../pages/api-links.tsx';
 import { COPY_SCRIPT } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
@@ -8,12 +9,22 @@ import { firstCommands } from './first-commands.ts';
 import { manualPath } from './manual-page.tsx';
 import type { ShownMarket } from './market-picture.ts';
 
+/** What the commands ask for. */
+interface Example {
+  /** A coin with order books. */
+  readonly coin: string;
+  /** A tier that may read them. */
+  readonly tier: Tier;
+  /** The tier of the reader's first key. */
+  readonly keyTier: Tier;
+}
+
 /** The recordings that the page mentions. */
 export interface Recorded {
   /** By name. */
   readonly coins: readonly string[];
-  /** A coin with order books, and a tier that may read them; undefined where nothing of that kind is recorded. */
-  readonly example: { readonly coin: string; readonly tier: string } | undefined;
+  /** Undefined where nothing of that kind is recorded. */
+  readonly example: Example | undefined;
   /** The market to show; undefined: none. */
   readonly picture: ShownMarket | undefined;
 }
@@ -27,12 +38,11 @@ interface QuickStart {
   readonly hasAccounts: boolean;
 }
 
-/** The example's tier grants markets and snapshots. */
-const ALL_ROUTES = { routes: undefined };
-
 /** The page at `/`: a recorded market, how to get a key, commands to paste, and ways for each kind of reader. It names no markets: keys are needed for them. */
 export function quickStartPage({ version, origin, recorded, hasAccounts }: QuickStart): string {
-  const { coin, tier } = recorded?.example ?? { coin: 'btc', tier: 'starter' };
+  const [free, starter] = DEFAULT_TIERS as [Tier, Tier];
+  const example =
+    recorded === undefined ? { coin: 'btc', tier: starter, keyTier: hasAccounts ? free : starter } : recorded.example;
   const children = (
     <>
       <div class="hero">
@@ -74,14 +84,10 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
             A key is shown only once. Its tier decides the coins and routes that it may read, and its number of requests
             per minute.
           </p>
-          {!hasAccounts && <Commands lines={[`bookreel key create --tier ${tier}`]} />}
+          {!hasAccounts && <Commands lines={[`bookreel key create --tier ${(example?.tier ?? starter).id}`]} />}
           <Commands lines={['export KEY=br_live_…']} />
         </li>
-        {recorded === undefined || recorded.example !== undefined ? (
-          <FirstRequest coin={coin} origin={origin} />
-        ) : (
-          <FirstImport />
-        )}
+        {example === undefined ? <FirstImport /> : <FirstRequests {...example} origin={origin} />}
       </ol>
       <p class="quiet small">Version {version}</p>
     </>
@@ -173,17 +179,39 @@ function FirstImport() {
   );
 }
 
-function FirstRequest({ coin, origin }: { readonly coin: string; readonly origin: string }) {
-  const [first, ...others] = firstCommands({ origin, tier: ALL_ROUTES, coin });
+/** Commands that the reader's first key may send, and those for order books where it needs a higher tier. */
+function FirstRequests({ coin, tier, keyTier, origin }: Example & Pick<QuickStart, 'origin'>) {
+  const own = firstCommands({ origin, tier: keyTier, coin: grantsCoin(keyTier, coin) ? coin : undefined });
+  const [markets, ...books] = firstCommands({ origin, tier, coin });
+  const hasBooks = own.length > 1;
   return (
-    <li class="card">
-      <h2>Send a request</h2>
-      <p>
-        These commands print the latest market of <code>{coin}</code> with recorded order books, keep its name, and
-        print its first two order book snapshots:
-      </p>
-      <Copyable id="first-request" label="Copy" text={first!} />
-      <Commands lines={others} />
-    </li>
+    <>
+      <li class="card">
+        <h2>Send a request</h2>
+        <p>
+          {own[0] === markets ? (
+            <>
+              {hasBooks ? 'The first' : 'This'} command prints the latest market of <code>{coin}</code> with recorded
+              order books
+              {hasBooks && '; the others keep its name, and print its first two order book snapshots'}:
+            </>
+          ) : (
+            'This command prints what the key may read:'
+          )}
+        </p>
+        <Copyable id="first-request" label="Copy" text={own[0]!} />
+        {hasBooks && <Commands lines={books} />}
+      </li>
+      {!hasBooks && (
+        <li class="card">
+          <h2>Read order books</h2>
+          <p>
+            They need a tier that has them, such as <a href="/pricing">{tier.name}</a>. These commands print the first
+            two order book snapshots of that market:
+          </p>
+          <Commands lines={own[0] === markets ? books : [markets!, ...books]} />
+        </li>
+      )}
+    </>
   );
 }

@@ -120,18 +120,24 @@ function serviceHome(deps: SiteDeps): HomePage {
   return { answer, schema: Home, isExample: true };
 }
 
-/** The example is a coin with order books, and the first tier that grants them. Undefined if the database cannot answer. */
-function recordedIn({ archive, registry, picture }: SiteDeps): Recorded | undefined {
+/** The example is a coin with order books, one of the reader's tier if it can be. Undefined if the database cannot answer. */
+function recordedIn({ archive, registry, picture, hasAccounts }: SiteDeps): Recorded | undefined {
   const { database, recordedCoins } = archive;
   try {
     const all = database.readShared(() => recordedCoins.all());
-    const coin = all.find(({ recordedMarkets }) => recordedMarkets > 0)?.symbol;
-    const granting = (symbol: string) =>
-      registry.database
-        .readShared(() => registry.tiers.list())
-        .find((tier) => grantsCoin(tier, symbol) && grantsRoute(tier, 'markets') && grantsRoute(tier, 'snapshots'));
-    const tier = coin === undefined ? undefined : granting(coin);
-    const example = coin === undefined || tier === undefined ? undefined : { coin, tier: tier.id };
+    const { tiers, newTier } = registry.database.readShared(() => ({
+      tiers: registry.tiers.list(),
+      newTier: registry.tiers.named(registry.newAccountTier),
+    }));
+    const coins = all.filter(({ recordedMarkets }) => recordedMarkets > 0).map(({ symbol }) => symbol);
+    const coin = (hasAccounts ? coins.find((one) => grantsCoin(newTier, one)) : undefined) ?? coins[0];
+    const tier = tiers.find((one) => {
+      return (
+        coin !== undefined && grantsCoin(one, coin) && grantsRoute(one, 'markets') && grantsRoute(one, 'snapshots')
+      );
+    });
+    const example =
+      coin === undefined || tier === undefined ? undefined : { coin, tier, keyTier: hasAccounts ? newTier : tier };
     return { coins: all.map(({ symbol }) => symbol), example, picture: picture?.shown() };
   } catch (error) {
     if (error instanceof DomainError && error.kind === 'unavailable') return undefined;
