@@ -109,7 +109,7 @@ function tierText({ tier, name, requestsPerMinute, coins, routes, monthlyPriceUs
     `${numberText(Number(requestsPerMinute))} requests per minute`,
     `coins ${coins}`,
     `routes ${routes}`,
-    ...(monthlyPriceUsd == null ? [] : [`${usdText(Number(monthlyPriceUsd))} a month`]),
+    ...(monthlyPriceUsd == null ? [] : [`${usdText(Number(monthlyPriceUsd))} for 30 days`]),
     ...(place == null ? [] : [`place ${place}`]),
   ].join(', ');
 }

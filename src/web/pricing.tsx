@@ -69,7 +69,6 @@ function TierAction({ tier, isSold, ownTier, contact, hasAccounts }: ActionConte
   if (tier.id === ownTier) return link('/account/keys/new', 'Create a key');
   if (isSold && hasAccounts) return link('/account/plan', `Buy ${tier.name}`, 'primary wide');
   if (contact !== undefined && (tier.monthlyPriceUsd !== 0 || !hasAccounts)) return link(contact, 'Contact us');
-  if (!hasAccounts) return <p class="quiet small">Ask the operator of this service.</p>;
-  if (ownTier !== undefined) return link('/account/plan', 'Your plan');
-  return link('/account', 'Sign in', tier.monthlyPriceUsd === 0 ? 'primary wide' : 'wide');
+  if (!hasAccounts || tier.monthlyPriceUsd !== 0) return <p class="quiet small">Ask the operator of this service.</p>;
+  return ownTier === undefined ? link('/account', 'Start free', 'primary wide') : link('/account/plan', 'Your plan');
 }

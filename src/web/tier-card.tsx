@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { GRANTS, type Grant, grantsRoute, type Tier } from '../domain/tier.ts';
 import { Facts } from '../http/pages/facts.tsx';
 import { numberText } from './texts.ts';
-import { grantedText, priceText } from './tier-texts.ts';
+import { grantedText, priceText, TERM } from './tier-texts.ts';
 
 const GRANT_NAMES: Readonly<Record<Grant, string>> = {
   markets: 'Markets',
@@ -23,7 +23,8 @@ interface TierCardContent {
 
 /** A tier to choose: its price, limits, and each route with a sign whether it is granted. The parts of cards that are beside each other are in line. */
 export function TierCard({ tier, isPresent, children }: TierCardContent) {
-  const [amount, unit] = priceText(tier).split(' a ');
+  const price = priceText(tier);
+  const hasTerm = (tier.monthlyPriceUsd ?? 0) > 0;
   return (
     <section class={isPresent ? 'card tier chosen' : 'card tier'}>
       <div class="row spread">
@@ -31,8 +32,8 @@ export function TierCard({ tier, isPresent, children }: TierCardContent) {
         {isPresent && <span class="badge accent">your tier</span>}
       </div>
       <div class="price">
-        {amount}
-        {unit !== undefined && <small class="quiet"> a {unit}</small>}
+        {hasTerm ? price.slice(0, -TERM.length) : price}
+        {hasTerm && <small class="quiet">{TERM}</small>}
       </div>
       <Facts
         isCard={false}

@@ -4,10 +4,14 @@ import { usdText } from './texts.ts';
 /** The note of a tier whose price nobody has set. */
 const UNDECIDED = 'to be determined';
 
-/** `$49 a month`, or the price in words. */
+/** The term of every price. */
+export const TERM = 'for 30 days';
+
+/** `$49 for 30 days`, `$0`, or the price in words. */
 export function priceText(tier: Tier): string {
-  if (tier.monthlyPriceUsd !== undefined) return `${usdText(tier.monthlyPriceUsd)} a month`;
-  return isOnRequest(tier) ? 'On request' : tier.priceNote!;
+  const { monthlyPriceUsd, priceNote } = tier;
+  if (monthlyPriceUsd !== undefined) return `${usdText(monthlyPriceUsd)}${monthlyPriceUsd === 0 ? '' : ` ${TERM}`}`;
+  return isOnRequest(tier) ? 'On request' : `${priceNote!.charAt(0).toUpperCase()}${priceNote!.slice(1)}`;
 }
 
 /** True for a tier without a price, or with a note that it has none yet. */

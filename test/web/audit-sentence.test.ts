@@ -54,7 +54,7 @@ test.each<[string, AuditDetail, string]>([
   [
     'tier.set',
     TIER,
-    'Changed the tier pro: Pro, 1,200 requests per minute, coins btc,eth, routes all, $49.50 a month, place 2',
+    'Changed the tier pro: Pro, 1,200 requests per minute, coins btc,eth, routes all, $49.50 for 30 days, place 2',
   ],
   [
     'tier.add',

@@ -17,14 +17,8 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
   const markedIn = (text: string) =>
     [...text.matchAll(/<section class="card tier chosen">.*?<h2>([^<]*)/g)].map(([, name]) => name);
   const free = await shown();
-  expect([markedIn(free), free.includes('Grants')]).toEqual([['Free'], false]);
-  for (const part of [
-    'Every account without a grant has this tier',
-    '10 a minute',
-    '$0 a month',
-    'custom',
-    'Enterprise',
-  ]) {
+  expect([markedIn(free), free.includes('Periods')]).toEqual([['Free'], false]);
+  for (const part of ['Every account without a grant has this tier', '10 a minute', '$0', 'Custom', 'Enterprise']) {
     expect(plainText(free)).toContain(part);
   }
 
@@ -44,7 +38,7 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
   grantTier(change(), id, 'pro', NOW_MS + DAY_MS);
   const pro = await shown();
   expect([markedIn(pro), pro.includes('Until <time')]).toEqual([['Pro'], true]);
-  expect(rowsOf(pro, 'Grants')[0]).toEqual({
+  expect(rowsOf(pro, 'Periods')[0]).toEqual({
     Tier: 'Pro',
     From: time,
     Until: '2026-06-02 00:00 UTC',
@@ -66,7 +60,7 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
   const retired = await shown();
   expect([
     markedIn(retired),
-    plainText(retired).includes('$1,234.50 a month'),
+    plainText(retired).includes('$1,234.50 for 30 days'),
     retired.includes('&lt;Pro &amp; more>'),
   ]).toEqual([['Starter'], true, true]);
   expect(retired).toMatch(/<h2>Starter/);

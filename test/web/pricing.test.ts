@@ -36,7 +36,7 @@ test('The tiers have their prices and grants without a sign-in, and nothing to b
     const has = all.filter((_, row) => grantsRoute(tier, GRANTS[row]!));
     expect([cards[nth]!.granted, cards[nth]!.missing]).toEqual([has, all.filter((name) => !has.includes(name))]);
   }
-  for (const part of ['$49.50 a month', 'Requests per key 300 a minute', 'btc, eth, sol, xrp']) {
+  for (const part of ['$49.50 for 30 days', 'Requests per key 300 a minute', 'btc, eth, sol, xrp']) {
     expect(plainText(text)).toContain(part);
   }
   expect(text).not.toContain('Buy ');
@@ -45,15 +45,17 @@ test('The tiers have their prices and grants without a sign-in, and nothing to b
 });
 
 const CONTACT = 'https://example.com/contact';
-const SIGN_IN = ['/account', 'Sign in'];
+const START = ['/account', 'Start free'];
+/** A sentence names the operator. */
+const OPERATOR = [undefined, undefined];
 const ASK = [CONTACT, 'Contact us'];
 const KEY = ['/account/keys/new', 'Create a key'];
 const PLAN = ['/account/plan', 'Your plan'];
 
 test.each([
-  ['a visitor', undefined, undefined, [SIGN_IN, SIGN_IN, SIGN_IN, SIGN_IN]],
-  ['a visitor', undefined, CONTACT, [SIGN_IN, ASK, ASK, ASK]],
-  ['a customer', 'starter', undefined, [PLAN, KEY, PLAN, PLAN]],
+  ['a visitor', undefined, undefined, [START, OPERATOR, OPERATOR, OPERATOR]],
+  ['a visitor', undefined, CONTACT, [START, ASK, ASK, ASK]],
+  ['a customer', 'starter', undefined, [PLAN, KEY, OPERATOR, OPERATOR]],
   ['a customer', 'starter', CONTACT, [PLAN, KEY, ASK, ASK]],
 ])('Each tier has an action for %s (%p) if the contact is %p.', async (_, tier, contact, actions) => {
   await using site = startSite({}, undefined, undefined, contact);
@@ -63,6 +65,9 @@ test.each([
     grantTier({ registry, nowMs: nowMs() }, registry.accounts.findByEmail('ada@example.com')!.id, tier);
   const { text } = await browser.open('/pricing');
   expect(actionsOf(text)).toEqual(actions);
+  expect(text.split('Ask the operator of this service').length - 1).toBe(
+    actions.filter((one) => one === OPERATOR).length,
+  );
   expect(text.match(/<section class="card tier chosen">/g)?.length ?? 0).toBe(tier === undefined ? 0 : 1);
   expect(text.includes('your tier')).toBe(tier !== undefined);
 });
