@@ -96,14 +96,14 @@ export async function watchDirectories(
   news.print();
 }
 
-/** What a watch found since its last summary. */
+/** The news of a watch since its last summary. */
 class WatchNews {
   readonly #terminal: Terminal;
   readonly #isJson: boolean;
   readonly #said = new Set<string>();
   #folders = new Map<string, Omit<FileReport, 'path' | 'format' | 'error'> & { readonly files: Set<string> }>();
   #printedMs = -Infinity;
-  /** What was rejected since the last summary. */
+  /** The rejections since the last summary. */
   rejections = new RejectionGroups();
 
   constructor(terminal: Terminal, options: GlobalOptions) {

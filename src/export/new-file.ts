@@ -69,7 +69,7 @@ function refuseTaken(path: string, replaces: boolean): void {
     throw new DomainError('conflict', `'${path}' exists already: name another file, or add --force to replace it`);
 }
 
-/** What `work` returns; its errors of the file system as DomainError 'unavailable'. */
+/** Returns what `work` returns; its errors of the file system become DomainError 'unavailable'. */
 export function writable<T>(path: string, work: () => T): T {
   try {
     return work();

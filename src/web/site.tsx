@@ -102,7 +102,7 @@ function pageRequestOf({ request, set, params }: Context, { addresses, service }
   return { browser, next, sentBy, client, query: searchParams, search, parameter, form: () => formOf(request) };
 }
 
-/** What a person lacks: a title, and a page that helps, by the message of the refusal. Trying again would not. */
+/** A title and a page that helps, by the message of the refusal: it says what the person lacks. Trying again would not help. */
 const LACKS: Readonly<Record<string, readonly [title: string, href: string, wayOn: string]>> = {
   [ADMINS_ONLY]: ['For admins only', '/account', 'Your account'],
   [NO_PASSKEY]: ['You need a passkey', '/account/settings', 'Your settings'],

@@ -34,7 +34,7 @@ export async function overflowing(page: Page): Promise<readonly string[]> {
 }
 
 /**
- * What a reader cannot read without scrolling sideways: commands and fields that are wider than their box, texts with a letter or two a line,
+ * The parts of a page that cannot be read without scrolling sideways: commands and fields that are wider than their box, texts with a letter or two a line,
  * the current link of a menu that is outside of it; and links of the bar that are not in one line.
  */
 export async function cutOff(page: Page): Promise<readonly string[]> {

@@ -24,7 +24,7 @@ export interface ShownPage {
 
 const press = async (page: Page, name: RegExp) => await page.getByRole('button', { name }).first().click();
 
-/** Of the demo. */
+/** A market of the demo. */
 const MARKET = 'simulated-btc-updown-5m-1767868200';
 
 const seeLadder = async (page: Page) => await page.locator('.ladder tbody tr').first().waitFor();

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { finished } from '../support/executable.ts';
 import { installWheel, PYTHON, pythonWith } from './python.ts';
 
-/** What a user writes, and three mistakes: both checkers must find these, and nothing else. */
+/** A user's program with three mistakes: both checkers must find these, and nothing else. */
 const USED = `
 import asyncio
 from datetime import datetime, timezone

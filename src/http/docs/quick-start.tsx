@@ -9,7 +9,7 @@ import { firstCommands } from './first-commands.ts';
 import { manualPath } from './manual-page.tsx';
 import type { ShownMarket } from './market-picture.ts';
 
-/** What the commands ask for. */
+/** The recordings that the commands ask for. */
 interface Example {
   /** A coin with order books. */
   readonly coin: string;

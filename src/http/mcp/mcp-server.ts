@@ -5,7 +5,7 @@ import { TOOLS } from './tools.ts';
 import { Refusal, type V1Service } from './v1-service.ts';
 
 const INSTRUCTIONS = `Recorded order books of short-horizon up-or-down prediction markets: does the price of a coin end a window of 5m, 15m, 1h, 4h or 24h higher or lower than it began? Begin with find_markets. A market has the outcomes up and down, each with a book. Prices are between 0 and 1, sizes are shares, times are UTC; values are as recorded, never rounded. Read the coverage before you conclude anything from missing data. With asOf nothing later is seen.`;
-/** Of the text as a part of a message, in which quotes are escaped. */
+/** The text counts as a part of a message, in which quotes are escaped. */
 const ANSWER_BYTES_MAX = 14_000;
 /** Lists are cut to this length at first, and then until the answer fits. */
 const ITEMS_MAX = 500;

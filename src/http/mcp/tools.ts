@@ -39,7 +39,7 @@ const ARGUMENTS: Readonly<Record<string, object>> = {
   kind: { enum: ['book', 'coin'], description: 'book, the default: best prices and trades; coin: prices of the coin.' },
   points: { type: 'integer', minimum: 2, maximum: POINTS_MAX, default: 100, description: 'Number of points.' },
   speed: { type: 'number', description: 'Playback speed, 0.1 to 1000; 1 is real time.' },
-  paused: { type: 'boolean', description: 'Whether its clock is paused at first.' },
+  paused: { type: 'boolean', description: 'True: its clock is paused at first.' },
 };
 
 function tool(name: string, description: string, takes: string, mayTake: string, answer: Answer): Tool {

@@ -28,7 +28,7 @@ const WINNER = /win|result|resol|settle/i;
 /** The last one is that of a map in Parquet. */
 const PRICE_MEMBERS = ['price', 'p', 'px', 'key'];
 const SIZE_MEMBERS = ['size', 's', 'sz', 'qty', 'quantity', 'amount', 'value'];
-/** What prices are multiplied by: 0.01 if they are cents. */
+/** The factor of prices: 0.01 if they are cents. */
 const SCALES = [1, 0.01];
 const CENTS_MAX = 100;
 /** Books whose best bid is above their best ask: with more than this part of them, the sides are not what their names say. */

@@ -9,7 +9,7 @@ const DIRECTORY = 'watched';
 /** The file of positions is written anew when it has this number of lines more than entries. */
 const SURPLUS_MAX = 10_000;
 
-/** What was read of a file. */
+/** How far a file was read. */
 export interface WatchedEntry {
   /** Its version when it was read to its end; empty if there is more to read. */
   readonly version: string;
@@ -21,7 +21,7 @@ export interface WatchedEntry {
 }
 
 /**
- * What was read of the files of a directory, by their paths below it. It is kept in a file to which changes are appended, after the archive
+ * The entries of the files of a directory, by their paths below it. It is kept in a file to which changes are appended, after the archive
  * has the records. If it is lost, torn, or belongs to another archive, files are read again, which stores nothing twice.
  */
 export class WatchPositions {

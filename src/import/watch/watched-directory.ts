@@ -31,7 +31,7 @@ export interface Scan {
   readonly keep: (unknown: ReadonlySet<string>, failed: ReadonlySet<string>) => void;
 }
 
-/** What is to be imported of a file, and what is noted then. */
+/** The part of a file that is to be imported, and the entry that is noted then. */
 interface Next {
   readonly entry: WatchedEntry;
   readonly source?: Source;

@@ -166,7 +166,7 @@ export class Client {
     return this.#pages('/v1/{coin}/prices', { ...query, coin });
   }
 
-  /** What is recorded of a market, and its gaps. */
+  /** The recorded part of a market, and its gaps. */
   async coverage(market: MarketName, query: Selection<`${OfMarket}/coverage`> = {}): Promise<Coverage> {
     return (await this.get(`${MARKET}/coverage`, { ...query, ...named(market) })).data;
   }
