@@ -11,6 +11,8 @@ mount -t tmpfs -o mode=755 tmpfs "$work"
 mkdir "$work/changes" "$work/overlay" "$work/root"
 root=$work/root
 mount -t overlay overlay -o "lowerdir=/,upperdir=$work/changes,workdir=$work/overlay" "$root"
+# An archive or settings that this machine has would take the place of those of the package.
+rm -rf "$root/var/lib/bookreel" "$root/etc/bookreel" "$root/var/backups/bookreel"
 mkdir -p "$root$shared"
 mount --bind "$shared" "$root$shared"
 for path in "$@"; do
