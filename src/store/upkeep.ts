@@ -46,7 +46,7 @@ export class Upkeep implements Disposable {
   #nextMs: InstantMs = 0;
   /** The day of the last round that looked at all of the archive. */
   #dayMs: InstantMs = -1;
-  /** What began before this day is deleted. */
+  /** Markets that began before this day are deleted. */
   #deletedMs: InstantMs = -1;
   /** All markets up to this key are sealed, or have no records. */
   #sealedUntil = -1;

@@ -15,6 +15,7 @@ interface Started {
   hasEnded: boolean;
 }
 
+/** The other settings are for processes that serve: these do not. */
 const START = {
   settings: { idleSeconds: 1, drainSeconds: 1 },
   port: 1,
@@ -34,6 +35,7 @@ describe.skipIf(process.platform !== 'linux')('the processes of a server', () =>
     started.length = 0;
     lines.length = 0;
     spawn = spyOn(Bun, 'spawn');
+    // Only the members that ServerProcesses uses: no process is started.
     spawn.mockImplementation(((
       _: string[],
       options: { env: { BOOKREEL_PROCESS: string }; ipc: (message: Message) => void },
@@ -107,13 +109,19 @@ describe.skipIf(process.platform !== 'linux')('the processes of a server', () =>
     await all;
   };
 
-  test('One that ends while its replacement starts has one successor, which the next reload replaces too.', async () => {
-    using processes = opened();
+  /** A reload during which process 1 ends while its replacement, the third one, starts. */
+  const endedWhileReplaced = async (processes: ServerProcesses) => {
     await begun(processes);
     const replaced = processes.replace();
     await count(3);
     started[0]!.end();
     await until('its end is seen', () => said('process 1 ended'));
+    return { replaced };
+  };
+
+  test('One that ends while its replacement starts has one successor, which the next reload replaces too.', async () => {
+    using processes = opened();
+    const { replaced } = await endedWhileReplaced(processes);
     // Longer than the pause before a process is started again.
     await Bun.sleep(200);
     started[2]!.listen();
@@ -129,11 +137,7 @@ describe.skipIf(process.platform !== 'linux')('the processes of a server', () =>
 
   test('One that ends, with a replacement that does too, is started again.', async () => {
     using processes = opened();
-    await begun(processes);
-    const replaced = processes.replace();
-    await count(3);
-    started[0]!.end();
-    await until('its end is seen', () => said('process 1 ended'));
+    const { replaced } = await endedWhileReplaced(processes);
     started[2]!.end();
     await replaced;
     expect(said('the earlier one has ended too, and is started again')).toBe(true);

@@ -198,7 +198,7 @@ export const TOOLS: readonly Tool[] = [
         return { origin, replay, coverage: await rangeCoverage(service, { coin, market }, []) };
       } catch (error) {
         if (!(error instanceof Refusal && error.status === 404)) throw error;
-        // Of a market that the key may not read, this throws.
+        // Throws for a market that the key may not read.
         const { data } = await ask<MarketWithCounts>(service, v1Path([coin, market], ''));
         const command = `bookreel replay${flagsOf({ market: data.slug, ...given })}${service.flags}`;
         const note = 'this service does not replay: run the command where the recordings are';

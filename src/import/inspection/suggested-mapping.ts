@@ -59,7 +59,7 @@ export function suggestedMapping(inspection: Inspection, table: InspectedTable):
 /** A mapping with these sides, what its trial says, and the records that it makes; `kept`: without those that it would lose. */
 function trialOf(inspection: Inspection, table: InspectedTable, sides: readonly Sides[], scale: number) {
   const text = mappingOf(inspection, table, sides, scale);
-  // What a word like yes means, and the scale, are assumed for the trial.
+  // The trial assumes the scale, and the outcome of words like yes.
   const assumed = sides.map((side) => (side.word === undefined ? side : { ...side, outcome: 'up' as const }));
   const stated = mappingOf(inspection, table, assumed, scale, true);
   const trial = tried({ ...Bun.TOML.parse(stated) }, table, inspection, (field) => text.includes(quoted(field)));

@@ -139,7 +139,7 @@ export class WatchedDirectory {
         const isIn = (names: ReadonlySet<string>) =>
           [...names].some((other) => other === name || other.startsWith(`${name}/`));
         const isFailed = isIn(failed);
-        // What is not there, as after its disk was removed, may come back as it was.
+        // A file that is missing, because its disk was removed for example, may come back unchanged.
         if (isFailed && this.#statOf(path, []) === undefined) continue;
         const isWaiting = isFailed || isIn(unknown) || entry.isWaiting === true;
         const known = isFailed ? { version, inode: entry.inode } : entry;
