@@ -51,6 +51,8 @@ interface OpenFile extends SealedMarket {
   readonly segments: SegmentQueries;
   /** The view in which the catalog named it last. */
   view: number | undefined;
+  /** The number of its last read. */
+  read: number;
 }
 
 const COLUMNS = 'sealed_markets.market_key AS key, path, seal, bytes, digest';
@@ -88,10 +90,11 @@ export class SealedFiles {
   readonly #database: Viewed;
   readonly #main: SegmentQueries;
   readonly #sql;
-  /** By market, the last used one last. */
+  /** By market. */
   readonly #open = new Map<number, OpenFile>();
   readonly #bySeries = new Map<number, OpenFile>();
   readonly #wholes = new WholePayloads();
+  #reads = 0;
 
   /** `path`: that of bookreel.db. */
   constructor(database: Viewed, path: string) {
@@ -150,8 +153,7 @@ export class SealedFiles {
   readOpen<T>(seriesId: number, work: (segments: SegmentQueries) => T): T | undefined {
     const file = this.#bySeries.size === 0 ? undefined : this.#bySeries.get(seriesId);
     if (file === undefined || !this.#isNamed(file)) return undefined;
-    this.#open.delete(file.key);
-    this.#open.set(file.key, file);
+    file.read = this.#numberOfRead();
     return explained(file.place, () => work(file.segments));
   }
 
@@ -205,9 +207,7 @@ export class SealedFiles {
   forget(marketKey: number): void {
     for (const statement of this.#sql.forget) statement.run(marketKey);
     const file = this.#open.get(marketKey);
-    if (file === undefined) return;
-    this.#open.delete(marketKey);
-    this.#close(file);
+    if (file !== undefined) this.#close(file);
   }
 
   [Symbol.dispose](): void {
@@ -218,23 +218,29 @@ export class SealedFiles {
 
   #opened(market: SealedMarket): OpenFile {
     const known = this.#open.get(market.key);
-    if (known !== undefined) this.#open.delete(market.key);
-    const isSame = known?.seal === market.seal;
-    if (known !== undefined && !isSame) this.#close(known);
-    const file = isSame ? known : this.#connect(market);
+    if (known?.seal === market.seal) {
+      known.read = this.#numberOfRead();
+      return known;
+    }
+    if (known !== undefined) this.#close(known);
+    const file = this.#connect(market);
     this.#open.set(market.key, file);
-    if (!isSame) for (const { seriesId } of this.#sql.series.all(market.key)) this.#bySeries.set(seriesId, file);
+    for (const { seriesId } of this.#sql.series.all(market.key)) this.#bySeries.set(seriesId, file);
     if (this.#open.size > OPEN_MAX) {
-      const oldest = this.#open.values().next().value!;
-      this.#open.delete(oldest.key);
-      this.#close(oldest);
+      this.#close([...this.#open.values()].reduce((first, each) => (each.read < first.read ? each : first)));
     }
     return file;
   }
 
   #close(file: OpenFile): void {
+    this.#open.delete(file.key);
     for (const [seriesId, each] of this.#bySeries) if (each === file) this.#bySeries.delete(seriesId);
     file.sqlite.close();
+  }
+
+  #numberOfRead(): number {
+    this.#reads += 1;
+    return this.#reads;
   }
 
   #connect(market: SealedMarket): OpenFile {
@@ -245,7 +251,7 @@ export class SealedFiles {
     const queries = queriesOf(sqlite);
     const payloads = new ShortPayloads(queries, this.#wholes);
     const segments = new SegmentQueries(queries, (row) => payloads.whole(row));
-    return { ...market, place, sqlite, segments, view: undefined };
+    return { ...market, place, sqlite, segments, view: undefined, read: this.#numberOfRead() };
   }
 }
 

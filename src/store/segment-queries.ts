@@ -1,5 +1,6 @@
 import type { InstantMs } from '../domain/instant.ts';
-import type { Position } from '../domain/page.ts';
+import { comparePositions, type Position } from '../domain/page.ts';
+import { readSegmentHeader } from '../segment/segment-header.ts';
 import type { Queries } from './queries.ts';
 
 /** A payload, and its digest. */
@@ -36,19 +37,28 @@ export const SEGMENTS_OF_SERIES = `SELECT series_id AS seriesId, first_ms AS fir
 const INSERT_SEGMENT = `INSERT INTO segments (series_id, first_ms, first_id, last_ms, last_id, records, digest, payload)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
+/** A segment that comes next after all positions from one to before another one. */
+interface KeptSegment {
+  readonly row: StoredPayload;
+  readonly from: Position;
+  readonly before: Position;
+}
+
 /** The segments in one file: bookreel.db, or the file of a sealed market. */
 export class SegmentQueries {
   readonly count;
   readonly ranges;
   readonly #database: Queries;
-  readonly #whole: <Row extends StoredPayload>(row: Row) => Row;
+  readonly #whole: (<Row extends StoredPayload>(row: Row) => Row) | undefined;
+  /** The segment of each series that was read last, in a file that never changes: bots read a market in small steps. */
+  readonly #kept = new Map<number, KeptSegment>();
   readonly #next;
   readonly #previous;
   /** Prepared at their first use: most files are only read. */
   #insert: ReturnType<typeof insertInto> | undefined;
 
-  /** `whole`: for the file of a sealed market, see ShortPayloads. */
-  constructor(database: Queries, whole = <Row extends StoredPayload>(row: Row): Row => row) {
+  /** `whole`: for the file of a sealed market, which never changes; see ShortPayloads. */
+  constructor(database: Queries, whole?: <Row extends StoredPayload>(row: Row) => Row) {
     this.#whole = whole;
     this.#next = database.query<StoredPayload, [number, number, number]>(NEXT_SEGMENT);
     this.#previous = database.query<StoredPayload, [number, number, number]>(PREVIOUS_SEGMENT);
@@ -58,21 +68,31 @@ export class SegmentQueries {
   }
 
   /** The first segment of a series whose last record comes after a position. */
-  next(seriesId: number, { timestampMs, id }: Position): StoredPayload | null {
-    const row = this.#next.get(seriesId, timestampMs, id);
-    return row === null ? null : this.#whole(row);
+  next(seriesId: number, position: Position): StoredPayload | null {
+    const kept = this.#whole && this.#kept.get(seriesId);
+    if (kept && comparePositions(position, kept.before) < 0 && comparePositions(position, kept.from) >= 0) {
+      return kept.row;
+    }
+    const row = this.#next.get(seriesId, position.timestampMs, position.id);
+    return row === null || this.#whole === undefined ? row : this.#keep(seriesId, this.#whole(row), position);
+  }
+
+  #keep(seriesId: number, row: StoredPayload, from: Position): StoredPayload {
+    const { timestamps, ids, count } = readSegmentHeader(row.payload);
+    this.#kept.set(seriesId, { row, from, before: { timestampMs: timestamps[count - 1]!, id: ids[count - 1]! } });
+    return row;
   }
 
   /** The last segment of a series whose last record comes before a position. */
   previous(seriesId: number, { timestampMs, id }: Position): StoredPayload | null {
     const row = this.#previous.get(seriesId, timestampMs, id);
-    return row === null ? null : this.#whole(row);
+    return row === null || this.#whole === undefined ? row : this.#whole(row);
   }
 
   /** The segments of a series in its order, one in memory at a time. */
   *all(seriesId: number): Generator<SegmentRow> {
     const rows = this.#database.query<SegmentRow, [number]>(SEGMENTS_OF_SERIES).iterate(seriesId);
-    for (const row of rows) yield this.#whole(row);
+    for (const row of rows) yield this.#whole?.(row) ?? row;
   }
 
   insert({ seriesId, firstMs, firstId, lastMs, lastId, records, digest, payload }: SegmentRow): void {

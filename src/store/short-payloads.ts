@@ -38,7 +38,7 @@ export class WholePayloads {
 
   /** Returns the payload with this digest; `make` makes one that is not kept, and it is kept if its digest is right. */
   get(digest: Uint8Array, make: () => Uint8Array): Uint8Array {
-    const name = Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString('latin1');
+    const name = digest.toBase64();
     const kept = this.#payloads.get(name);
     const payload = kept ?? make();
     if (kept !== undefined) this.#payloads.delete(name);
