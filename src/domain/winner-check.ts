@@ -38,7 +38,7 @@ export function settlementSource(timeframe: Timeframe): string {
 }
 
 /** From 2026-08-07 on the venue settles by averages over the last seconds, which single ticks do not give. */
-const AVERAGES_SINCE_MS = Date.UTC(2026, 7, 7);
+const AVERAGES_SINCE_MS = /* @__PURE__ */ Date.UTC(2026, 7, 7);
 /** Maximum age of a tick that is used as the price at an instant. */
 export const TICK_AGE_MAX_MS = 5000;
 /** Maximum age of a tick that surely was the current price: there is a tick every second. */

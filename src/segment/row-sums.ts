@@ -1,5 +1,5 @@
 import { powerOfTen, sumOfDecimals } from '../domain/decimal.ts';
-import { FINE_ROW_OF } from '../domain/heat-map.ts';
+import { FINE_ROW_OF } from '../domain/fine-rows.ts';
 import type { Ladder } from './ladder.ts';
 import { DOUBLES, divisorOf } from './scale.ts';
 

@@ -1,10 +1,9 @@
 import { powerOfTen } from '../domain/decimal.ts';
+import { centRowOf, FINE_ROW_PRICES } from '../domain/fine-rows.ts';
 import {
   CENT_ROW_PRICES,
   type ColumnBook,
-  centRowOf,
   columnsOf,
-  FINE_ROW_PRICES,
   type HeatMap,
   type HeatMapColumn,
   type HeatMapQuery,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { sumOfDecimals } from '../../src/domain/decimal.ts';
-import { CENT_ROW_PRICES, columnsOf, FINE_ROW_PRICES, type HeatMapQuery } from '../../src/domain/heat-map.ts';
+import { FINE_ROW_PRICES } from '../../src/domain/fine-rows.ts';
+import { CENT_ROW_PRICES, columnsOf, type HeatMapQuery } from '../../src/domain/heat-map.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { heatMapSteps } from '../../src/store/heat-map.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { CENT_ROW_PRICES, FINE_ROW_PRICES, type HeatMap } from '../../../src/domain/heat-map.ts';
+import { FINE_ROW_PRICES } from '../../../src/domain/fine-rows.ts';
+import { CENT_ROW_PRICES, type HeatMap } from '../../../src/domain/heat-map.ts';
 import {
   drawnPrices,
   roundedSize,

@@ -1,12 +1,11 @@
 import type { Snapshot } from '../../../client/segment-reader.ts';
 import { decimalPlaces, toScaled } from '../../../domain/decimal.ts';
+import { centRowOf, FINE_ROW_PRICES } from '../../../domain/fine-rows.ts';
 import { firstIndex } from '../../../domain/first-index.ts';
 import {
   CENT_ROW_PRICES,
   type ColumnBook,
-  centRowOf,
   columnsOf,
-  FINE_ROW_PRICES,
   type HeatMap,
   type HeatMapColumn,
 } from '../../../domain/heat-map.ts';
