@@ -8,6 +8,7 @@ import { randomsOf } from '../support/random-books.ts';
 import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
 import { compareZooms, complaintsOf, KEEP_FILES, openMarket, servedMarkets, until } from './market-page.ts';
+import { overflowing } from './page-checks.ts';
 
 describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judges)', () => {
   const directory = temporaryDirectory();
@@ -116,6 +117,55 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(await complaintsOf(watched)).toEqual([]);
   });
 });
+
+test.skipIf(!HAS_CHROMIUM)(
+  'The first screen of a market has all panes, times, controls and, on a desktop, the ladder (needs Chromium, test/judges).',
+  async () => {
+    using directory = temporaryDirectory();
+    await using server = await startServer(directory.path, ['--demo']);
+    await using watched = await openPage();
+    const { page } = watched;
+    for (const [width, height] of [
+      [1280, 800],
+      [1440, 900],
+      [375, 812],
+      [375, 667],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await openMarket(page, `${server.origin}/view/btc/simulated-btc-updown-5m-1767867900`, 'worker');
+      await page.locator('.ladder tr.bid').first().waitFor();
+      for (const panes of [4, 5]) {
+        if (panes === 5) await page.locator('label:text-is("Both")').click();
+        // The times are directly above the controls, once the panes are drawn for the height that is left.
+        await until(
+          page,
+          `(() => {
+            const plots = [...document.querySelectorAll('.plot-area .uplot')];
+            const room = document.querySelector('.scrubber').getBoundingClientRect().top - plots.at(-1)?.getBoundingClientRect().bottom;
+            return plots.length === ${panes} && room >= -1 && room < 8;
+          })()`,
+        );
+        const [heights, controls, ladder] = await page.evaluate<
+          [heights: number[], controls: number, ladder: number]
+        >(`(() => {
+          const placeOf = (one) => one.getBoundingClientRect();
+          return [
+            [...document.querySelectorAll('.plot-area .u-over')].map((one) => placeOf(one).height),
+            placeOf(document.querySelector('.scrubber')).bottom,
+            placeOf(document.querySelector('.ladders')).bottom,
+          ];
+        })()`);
+        // Every pane is high enough to be read.
+        for (const pane of heights) expect(pane).toBeGreaterThanOrEqual(20);
+        expect(heights[0]).toBeGreaterThanOrEqual(panes === 4 ? 90 : 35);
+        expect(controls).toBeLessThanOrEqual(height);
+        if (width > 1024) expect(ladder).toBeLessThanOrEqual(height);
+        expect(await overflowing(page)).toEqual([]);
+      }
+    }
+    expect(await complaintsOf(watched)).toEqual([]);
+  },
+);
 
 test.skipIf(!HAS_CHROMIUM)(
   'On a phone the controls of a market are on the first screen, its slider is below its picture, the list begins on the first screen, and home fits (needs Chromium, test/judges).',

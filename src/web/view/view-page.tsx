@@ -1,5 +1,6 @@
 import { assetPath } from '../../http/pages/assets.ts';
 import { htmlDocument } from '../../http/pages/document.tsx';
+import { PlotHelp } from './plot-help.tsx';
 import { viewScripts, WORKER_SCRIPT } from './view-scripts.ts';
 
 /**
@@ -40,6 +41,7 @@ export function viewPage({ page, access, hasAccounts, isReplay }: ViewPageConten
           data-replay={isReplay ? 'true' : undefined}
           data-worker={assetPath(WORKER_SCRIPT)}
         />
+        <PlotHelp />
       </>
     ),
   });

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { HeatMapLoader, type LoadedHeatMaps } from './heat-map-loader.ts';
 import { LadderFeed } from './ladder-feed.ts';
 import { exportedRecording, LocalRecording } from './local-recording.ts';
-import { MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
+import { hasBooks, MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
 import { type OwnOrder, ownOrders } from './own-orders.ts';
 import { pause } from './pause.ts';
@@ -218,6 +218,14 @@ export class Explorer {
       this.#explain(error);
       return undefined;
     }
+  }
+
+  /** Plays, or pauses. Without books nothing happens. */
+  togglePlay(): void {
+    const shown = this.#shown.value;
+    if (shown === undefined || !hasBooks(shown)) return;
+    this.isFollowing.value = false;
+    shown.playback.toggle();
   }
 
   /** Moves the instant to the next snapshot, or to the one before. */

@@ -7,80 +7,74 @@ import { Legend } from './legend.tsx';
 import { MarketFigures } from './market-figures.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
-import { hasBooks } from './market-reader.ts';
 import { MarketStatus } from './market-status.tsx';
 import { coverageText, marketTitle } from './market-texts.ts';
 import { NoticeText } from './notice-text.tsx';
-import { PictureTools } from './picture-tools.tsx';
-import { PLOT_KEYS } from './plot-keys.ts';
 import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
 
 /** A recorded market: its books over time, and the ladder at an instant. */
 export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
   const shown = explorer.shown.value;
+  const plot = useSignal<MarketPlot | undefined>(undefined);
   const { connection } = explorer;
   const isClosed = connection.state.value.kind === 'closed';
   const notices = [explorer.tierNotice.value, explorer.notice.value].filter((notice) => notice !== undefined);
   return (
-    <>
-      {isClosed && shown === undefined && <h1>Market</h1>}
-      {isClosed && <ConnectionStatus connection={connection} />}
-      <div class="row spread market-nav">
-        {shown !== undefined && <MarketNav explorer={explorer} shown={shown} />}
-        {!isClosed && <ConnectionStatus connection={connection} />}
+    <div class={shown && 'market-view'}>
+      <div>
+        {isClosed && shown === undefined && <h1>Market</h1>}
+        {isClosed && <ConnectionStatus connection={connection} />}
+        <div class="row spread market-nav">
+          {shown !== undefined && <MarketNav explorer={explorer} shown={shown} />}
+          {!isClosed && <ConnectionStatus connection={connection} />}
+        </div>
+        {notices.map((notice) => (
+          <NoticeText key={notice.sentence} notice={notice} />
+        ))}
+        {shown !== undefined && <MarketHead explorer={explorer} shown={shown} />}
       </div>
-      {notices.map((notice) => (
-        <NoticeText key={notice.sentence} notice={notice} />
-      ))}
-      {shown !== undefined && <Market explorer={explorer} shown={shown} />}
-    </>
+      {shown !== undefined && (
+        <>
+          <div class="card picture">
+            <MarketPicture explorer={explorer} shown={shown} plot={plot} />
+            <Scrubber explorer={explorer} shown={shown} />
+          </div>
+          <Ladders explorer={explorer} shown={shown} />
+          {plot.value !== undefined && (
+            <div>
+              <div class="card">
+                <Fold summary="Colours and layers">
+                  <Legend explorer={explorer} shown={shown} plot={plot.value} />
+                </Fold>
+              </div>
+              <Share explorer={explorer} shown={shown} plot={plot.value} />
+            </div>
+          )}
+        </>
+      )}
+    </div>
   );
 }
 
-function Market({ explorer, shown }: MarketContent) {
-  const plot = useSignal<MarketPlot | undefined>(undefined);
+/** The title of a market, what is recorded of it, and its figures. */
+function MarketHead({ explorer, shown }: MarketContent) {
   const { market, coverage } = shown;
   return (
-    <>
-      <div class="row spread market-head">
-        <div>
-          <h1>{marketTitle(market)}</h1>
-          <p class="quiet small">
+    <div class="row spread market-head">
+      <div>
+        <h1>{marketTitle(market)}</h1>
+        <p class="quiet small">
+          <span class="slug">
             <code>{market.slug}</code> ·{' '}
-            {coverage === undefined ? 'your tier does not include books' : coverageText(coverage)}
-            {explorer.isLocal.value && ', read in this browser'}
-          </p>
-        </div>
-        <MarketFigures explorer={explorer} shown={shown} />
-        <MarketStatus explorer={explorer} shown={shown} />
+          </span>
+          {coverageText(coverage)}
+          {explorer.isLocal.value && ', read in this browser'}
+        </p>
       </div>
-      <div class="market-view">
-        <div>
-          <div class="card picture">
-            <PictureTools explorer={explorer} shown={shown} />
-            <MarketPicture
-              explorer={explorer}
-              shown={shown}
-              onPlot={(made) => {
-                plot.value = made;
-              }}
-            />
-            {hasBooks(shown) && <Scrubber explorer={explorer} shown={shown} />}
-            {plot.value !== undefined && (
-              <Fold summary="Colours and layers">
-                <Legend explorer={explorer} shown={shown} plot={plot.value} />
-              </Fold>
-            )}
-          </div>
-          {plot.value !== undefined && <Share explorer={explorer} shown={shown} plot={plot.value} />}
-          <Help />
-        </div>
-        <div>
-          <Ladders explorer={explorer} shown={shown} />
-        </div>
-      </div>
-    </>
+      <MarketFigures explorer={explorer} shown={shown} />
+      <MarketStatus explorer={explorer} shown={shown} />
+    </div>
   );
 }
 
@@ -101,32 +95,5 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
       <a href={`${list}${kept && `&${kept}`}`}>All recordings of the day</a>
       {linkTo(previous, '‹ Previous')} {linkTo(next, 'Next ›')}
     </nav>
-  );
-}
-
-/** All keys and gestures of the picture. */
-function Help() {
-  return (
-    <details class="more">
-      <summary>Keys and gestures</summary>
-      <dl class="facts">
-        {PLOT_KEYS.map(([keys, does]) => [
-          <dt key={keys}>
-            <kbd>{keys}</kbd>
-          </dt>,
-          <dd key={does}>{does}</dd>,
-        ])}
-        <dt>Wheel, pinch</dt>
-        <dd>zoom in time; Shift: move; Alt: zoom in price</dd>
-        <dt>Drag</dt>
-        <dd>move in time</dd>
-        <dt>Click, tap</dt>
-        <dd>choose the instant</dd>
-      </dl>
-      <p class="quiet">
-        Keys need the focus. Times are UTC. Imbalance: (bids − asks) / (bids + asks), in shares within 0.05 of the best
-        prices.
-      </p>
-    </details>
   );
 }

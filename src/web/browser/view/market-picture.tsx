@@ -1,31 +1,28 @@
-import { effect, useSignal } from '@preact/signals';
+import { effect, type Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { MarketContent } from './explorer.ts';
 import { listenToGestures } from './gestures.ts';
 import { MarketPlot } from './market-plot.ts';
-import { hasBooks } from './market-reader.ts';
 import { coverageText, marketTitle } from './market-texts.ts';
 import { pressKey } from './plot-keys.ts';
 import { PointerTip } from './pointer-tip.tsx';
 import { PRICE_LIMITS } from './view-state.ts';
 
 interface PictureContent extends MarketContent {
-  /** The plot, once it is there. */
-  readonly onPlot: (plot: MarketPlot) => void;
+  /** Gets the plot, once it is there. */
+  readonly plot: Signal<MarketPlot | undefined>;
 }
 
 /** The heat map with everything that is drawn over and below it. */
-export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
+export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
   const area = useRef<HTMLElement>(null);
   const picture = useRef<HTMLDivElement>(null);
-  const made = useSignal<MarketPlot | undefined>(undefined);
-  const { state, playback } = shown;
+  const { state } = shown;
   useEffect(() => {
     const element = area.current!;
     const { loader, trades, coin, events, own } = explorer;
     const plot = new MarketPlot(picture.current!, { state, heatMaps: loader.heatMaps, trades, coin, events, own });
     made.value = plot;
-    onPlot(plot);
     const stopMeasuring = effect(() => {
       if (plot.areaWidth.value > 0) explorer.columns.value = plot.areaWidth.value;
     });
@@ -55,11 +52,7 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const actions = {
       state,
-      togglePlay() {
-        if (!hasBooks(shown)) return;
-        explorer.isFollowing.value = false;
-        playback.toggle();
-      },
+      togglePlay: () => explorer.togglePlay(),
       step: (direction: -1 | 1) => void explorer.step(direction),
     };
     if (pressKey(event.key, event.shiftKey, actions)) event.preventDefault();
@@ -67,7 +60,7 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
   const plot = made.value;
   const pointed = plot?.pointed.value;
   const { market, coverage } = shown;
-  const summary = `Order books of ${marketTitle(market)} over time: ${coverage === undefined ? 'your tier does not include books' : coverageText(coverage)}. ${explorer.events.value[1]![1]}.`;
+  const summary = `Order books of ${marketTitle(market)} over time: ${coverageText(coverage)}. ${explorer.events.value[1]![1]}.`;
   return (
     <section
       class="plot-area"

@@ -12,7 +12,7 @@ import { type CellFigures, cellAt, columnAt } from './heat-map-figures.ts';
 import type { LoadedHeatMaps } from './heat-map-loader.ts';
 import type { OwnOrder } from './own-orders.ts';
 import { perFrame } from './per-frame.ts';
-import { BAND_PADDING, type BandFrame, type PlotEvent } from './plot-band.ts';
+import { BAND_PADDING, type BandFrame, type PlotEvent, TIME_AXIS_HEIGHT } from './plot-band.ts';
 import { imbalanceLines, spreadLines } from './plot-lines.ts';
 import { imbalanceStrip, spreadStrip } from './quote-strips.ts';
 import type { Span } from './span.ts';
@@ -63,10 +63,10 @@ interface Panel extends Band {
 }
 
 const NARROW = 560;
-const PANEL_HEIGHTS = { wide: [400, 250], narrow: [280, 200] } as const;
-const STRIP_HEIGHTS = { wide: 40, narrow: 28 } as const;
+/** Parts of the height of a plot, and their bounds in CSS pixels. The panels of books get the rest. */
+const [COIN_PART, STRIP_PART] = [0.17, 0.06];
+const [STRIP_MIN, STRIP_MAX] = [20, 40];
 const LABEL_DECIMALS = 3;
-const COIN_HEIGHTS = { wide: 110, narrow: 70 } as const;
 
 /** Without books nothing is shaded. */
 const NO_RANGE: SizeRange = { low: 1, high: 1 };
@@ -87,16 +87,22 @@ export class MarketPlot {
   readonly #resized = new ResizeObserver(() => this.#measure());
   readonly #stops: (() => void)[];
   readonly #width = signal(0);
+  readonly #height = signal(0);
   readonly #style = signal(styleOf(this.#scheme));
   readonly #pointed = signal<Pointed | undefined>(undefined);
   readonly #range = signal<SizeRange | undefined>(undefined);
   /** The heat maps and the view that the range is of. */
   #ranged: readonly unknown[] = [];
   #rest: ReturnType<typeof setTimeout> | undefined;
-  /** The width of what is beside the plotting area, in CSS pixels. */
+  readonly #hasCoin = computed(() => {
+    const { state, coin } = this.#content;
+    return state.layers.value.has('reference') && coin.value.isKnown;
+  });
+  /** The width of what is beside the plotting area, in CSS pixels: at the right there is room for the axis of the coin's price. */
   readonly #gutters = computed(() => {
     const isNarrow = this.#width.value < NARROW;
-    return isNarrow ? { left: 34, right: 54 } : { left: 44, right: 70 };
+    const right = this.#hasCoin.value ? (isNarrow ? 54 : 70) : 20;
+    return { left: isNarrow ? 34 : 44, right };
   });
   #isBuilt = false;
   #panels: readonly Panel[] = [];
@@ -123,11 +129,10 @@ export class MarketPlot {
     this.#resized.observe(element);
     this.#scheme.addEventListener('change', this.#restyle);
     const { state, heatMaps, trades, coin, events, own } = content;
-    const hasCoin = computed(() => state.layers.value.has('reference') && coin.value.isKnown);
     const draw = perFrame<void>(() => this.#draw());
     this.#stops = [
       effect(() => {
-        void [this.areaWidth.value, this.#style.value, state.outcome.value, hasCoin.value];
+        void [this.areaWidth.value, this.#height.value, this.#style.value, state.outcome.value, this.#hasCoin.value];
         this.#isBuilt = false;
         draw();
       }),
@@ -218,7 +223,8 @@ export class MarketPlot {
   }
 
   #measure(): void {
-    this.#width.value = Math.round(this.#element.clientWidth);
+    this.#width.value = this.#element.clientWidth;
+    this.#height.value = this.#element.clientHeight;
   }
 
   readonly #restyle = (): void => {
@@ -237,13 +243,22 @@ export class MarketPlot {
     const { state, events, coin } = this.#content;
     const width = this.#width.peek();
     const { colours, palette } = this.#style.peek();
+    // The slider below is as wide as the plotting area.
+    for (const [side, pixels] of Object.entries(this.#gutters.peek())) {
+      this.#element.parentElement!.parentElement!.style.setProperty(`--${side}`, `${pixels}px`);
+    }
     const frame: BandFrame = {
       ...{ width, ...this.#gutters.peek(), colours },
       ...{ time: () => state.time.peek(), dayMs: state.home.from, events: () => events.peek() },
     };
     const outcomes = outcomesOf(state.outcome.peek());
-    const size = width < NARROW ? 'narrow' : 'wide';
-    const height = PANEL_HEIGHTS[size][outcomes.length - 1]!;
+    const hasCoin = this.#hasCoin.peek();
+    const whole = this.#height.peek();
+    const coinHeight = hasCoin ? Math.round(whole * COIN_PART) : 0;
+    const stripHeight = Math.round(Math.min(STRIP_MAX, Math.max(STRIP_MIN, whole * STRIP_PART)));
+    const bands = outcomes.length + (hasCoin ? 3 : 2);
+    const rest = whole - coinHeight - 2 * stripHeight - (2 * bands - 1) * BAND_PADDING - TIME_AXIS_HEIGHT;
+    const height = Math.floor(rest / outcomes.length);
     let top = BAND_PADDING;
     const placed = (plot: uPlot, bandHeight: number): Band => {
       const band = { plot, top, height: bandHeight };
@@ -256,14 +271,12 @@ export class MarketPlot {
       const cells = new CellCanvas(books.plot.under, this.areaWidth.peek(), height);
       return { ...placed(books.plot, height), outcome, books, cells };
     });
-    if (state.layers.peek().has('reference') && coin.peek().isKnown) {
-      const coinHeight = COIN_HEIGHTS[size];
+    if (hasCoin) {
       this.#coin = placed(
         coinStrip(this.#element, frame, coinHeight, () => coin.peek()),
         coinHeight,
       );
     }
-    const stripHeight = STRIP_HEIGHTS[size];
     const spread = spreadStrip(this.#element, frame, stripHeight);
     const imbalance = imbalanceStrip(this.#element, frame, stripHeight, palette);
     this.#strips = [placed(spread, stripHeight), placed(imbalance, stripHeight)];

@@ -36,8 +36,9 @@ export function distanceText(price: number, strike: number): string {
   return `${PRICE.format(distance.replace('-', '') as `${number}`)} ${isBelow ? 'below' : 'above'}`;
 }
 
-/** The recorded part of a market, in one line. */
-export function coverageText(coverage: CoverageResource): string {
+/** The recorded part of a market, in one line. Undefined: the tier lacks books. */
+export function coverageText(coverage: CoverageResource | undefined): string {
+  if (coverage === undefined) return 'your tier does not include books';
   const { outcomes, gapCount, startTime, recordedSeconds } = coverage;
   const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
   if (count === 0) return gapCount === 0 ? 'no books recorded' : `no books recorded, ${countText(gapCount, 'gap')}`;

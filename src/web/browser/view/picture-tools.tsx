@@ -5,7 +5,7 @@ import { ToolButton } from './tool-button.tsx';
 /** The choices of the outcome, and of the time. */
 export function PictureTools({ shown: { state } }: MarketContent) {
   return (
-    <div class="row spread">
+    <>
       <Choices
         label="Outcome"
         options={[
@@ -29,6 +29,6 @@ export function PictureTools({ shown: { state } }: MarketContent) {
           Whole market
         </ToolButton>
       </div>
-    </div>
+    </>
   );
 }

@@ -40,7 +40,7 @@ export interface BandContent {
 /** Above and below a plotting area: half of a label. */
 export const BAND_PADDING = 8;
 /** Two lines: the date is below the time. */
-const TIME_AXIS_HEIGHT = 36;
+export const TIME_AXIS_HEIGHT = 36;
 const DAY_MS = 86_400_000;
 const PIXELS_PER_TIME = 92;
 const PIXELS_PER_CHARACTER = 7;
@@ -136,10 +136,8 @@ function writeLabel(
   ctx.textBaseline = 'middle';
   const { width } = ctx.measureText(text);
   const left = x + width + 8 > bbox.width / uPlot.pxRatio ? x - width - 18 : x;
-  ctx.globalAlpha = 0.82;
   ctx.fillStyle = surface;
   ctx.fillRect(left - 4, y - 9, width + 8, 18);
-  ctx.globalAlpha = 1;
   ctx.fillStyle = ink;
   ctx.fillText(text, left, y);
   ctx.restore();

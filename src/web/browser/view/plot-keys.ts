@@ -7,24 +7,10 @@ export interface KeyActions {
   step(direction: -1 | 1): void;
 }
 
-/** The keys of the picture, with what each does: the help of the page lists them. */
-export const PLOT_KEYS: readonly (readonly [keys: string, does: string])[] = [
-  ['← →', 'previous snapshot, next snapshot'],
-  ['Shift ← →', 'move by a quarter of what is shown'],
-  ['+ −', 'zoom in and out, around the instant'],
-  ['↑ ↓', 'move to higher or lower prices'],
-  ['Page Up, Page Down', 'zoom prices in and out'],
-  ['0', 'the whole market'],
-  ['Home, End', 'the start and the end of the market'],
-  ['Space', 'play, pause'],
-  ['1 2 3', 'up, down, both'],
-  ['L', 'colours by logarithm or by square root'],
-];
-
 const ZOOM = 0.8;
 const PART = 0.25;
 
-/** Runs the action of a key. Returns false if the key has none. */
+/** Runs the action of a key, see plot-help.tsx. Returns false if the key has none. */
 export function pressKey(key: string, isShifted: boolean, { state, togglePlay, step }: KeyActions): boolean {
   const { from, to } = state.time.value;
   const prices = state.prices.value;
