@@ -2,6 +2,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { entryLimit, instant, skipped } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
+import { marketState } from '../domain/market-state.ts';
 import { recordedSeconds, recordedText } from '../domain/recorded-time.ts';
 import { TIMEFRAMES } from '../domain/timeframe.ts';
 import { selectedCoins } from '../export/selection.ts';
@@ -35,10 +36,11 @@ function declared() {
     .addHelpText(
       'after',
       `
-The filters are those of /v1/{coin}/markets. STATE is the winner of a resolved
-market. RECORDED is the part of its window between books at most a minute apart,
-without gaps. Markets with equal windows are in the order of their conditionIds,
-which --json prints with all other fields.
+The filters are those of /v1/{coin}/markets. STATE is the winner; open
+before the end of the window; - after it, if no winner is recorded. RECORDED is
+the part of the window between books at most a minute apart, without gaps.
+Markets with equal windows are in the order of their conditionIds, which --json
+prints with all other fields.
 
 Examples:
   $ bookreel markets --coin btc --tf 5m,15m --recorded
@@ -73,8 +75,8 @@ function print(terminal: Terminal, options: MarketsOptions, archive: Archive): v
     return;
   }
   const stateOf = (market: StoredMarket) => {
-    const { winner, closed } = asOfMs === undefined ? market : marketAsOf(market, asOfMs);
-    return winner ?? (closed ? 'closed' : 'open');
+    const state = marketState(asOfMs === undefined ? market : marketAsOf(market, asOfMs), asOfMs ?? terminal.clock());
+    return state === 'over' ? '-' : state;
   };
   const columns: readonly Column<StoredMarket>[] = [
     { heading: 'MARKET', cell: ({ slug }) => slug },

@@ -24,7 +24,8 @@ type Row = readonly [index: number, slug: string, winner: string, snapshots: str
 const rowOf = ({ slug, winner, snapshotCount }: Market, index: number): Row => [
   index,
   slug,
-  winner === null ? 'open' : winner === 'up' ? '▲ up' : '▼ down',
+  // All are over.
+  winner === null ? '—' : winner === 'up' ? '▲ up' : '▼ down',
   String(snapshotCount),
 ];
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { formatInstant } from '../../src/domain/instant.ts';
 import { DEFAULT_RULES } from '../../src/trading/paper-rules.ts';
+import { viewSite } from '../../src/web/view/view-site.ts';
 import { EVERYTHING, startReplaying } from '../http/replay/replaying.ts';
 import { importRecords } from '../support/archive.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
@@ -33,6 +34,29 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await page.getByRole('button', { name: /Resume/ }).waitFor();
     replaying.replays.create(EVERYTHING);
     await page.locator('[data-replay] + [data-replay]').waitFor();
+    expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
+  });
+
+  test('lists a market without a winner as open until the clock of the replay is at its end', async () => {
+    const records = [sampleMarket(), sampleSnapshot()];
+    await using replaying = await startReplaying((archive) => importRecords(archive, records), {
+      pages: () => viewSite({ access: 'open', tokens: undefined, isReplay: true }),
+    });
+    const { replays, origin } = replaying;
+    const { clock } = replays.create(EVERYTHING);
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.goto(`${origin}/view`);
+    const seeState = async (text: string) => await page.locator(`.winner span:text-is("${text}")`).first().waitFor();
+    for (const path of ['/view', '/view?search=updown']) {
+      clock.seek(START_MS + 299_999);
+      await page.goto(`${origin}${path}`);
+      await seeState('open');
+      clock.seek(START_MS + 300_000);
+      await seeState('—');
+      clock.seek(START_MS + 299_999);
+      await seeState('open');
+    }
     expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
   });
 

@@ -100,6 +100,19 @@ describe('markets', () => {
     expect((await outputOf(['markets', '--no-recorded', '--data', data])).trimEnd()).toBe('no market matches');
   });
 
+  test('have their winner as state; without one they are open until the end of their window', async () => {
+    const asOf = '2026-01-08T10:31:00Z';
+    const flags = ['--coin', 'btc', '--as-of', asOf];
+    const listed = await jsonOf<{ slug: string; winner: string | null; endTime: string }[]>('markets', ...flags);
+    const rows = (await outputOf(['markets', ...flags, '--data', data])).trimEnd().split('\n').slice(1);
+    const states = rows.map((row) => row.split(/ {2,}/)).map(([slug, , state]) => [slug, state]);
+    const expected = listed.map(({ slug, winner, endTime }) => {
+      return [slug, winner ?? (Date.parse(endTime) <= Date.parse(asOf) ? '-' : 'open')];
+    });
+    expect(states).toEqual(expected);
+    expect(new Set(states.map(([, state]) => state))).toContain('open');
+  });
+
   test.each([
     [['--coin', 'doge'], 1, "the archive has no records of the coin 'doge': it has btc, eth, sol, xrp"],
     [['--from', '2', '--to', '1'], 2, '--from must not be later than --to'],

@@ -105,7 +105,8 @@ test.each<[args: string, rowsOf: (document: never) => readonly unknown[], Expect
     {
       MARKET: ({ slug }: Document) => slug,
       'START (UTC)': ({ startTime }: Document) => minute(startTime),
-      STATE: ({ winner, closed }: Document) => winner ?? (closed === true ? 'closed' : 'open'),
+      // All windows are over.
+      STATE: ({ winner }: Document) => winner ?? '-',
       SNAPSHOTS: ({ snapshotCount }: Document) => snapshotCount,
       RECORDED: ({ recordedSeconds, windowSeconds }: Document) =>
         `${Math.floor(Number(recordedSeconds))} s of ${windowSeconds} s`,

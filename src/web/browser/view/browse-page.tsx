@@ -19,14 +19,15 @@ import { countText, dateText } from './view-texts.ts';
 
 const ALL = 'all';
 
-interface BrowsePageContent {
+interface BrowsePageContent extends Pick<MarketListContent, 'stateOf'> {
   readonly connection: Connection;
   readonly recordings: Recordings;
   readonly later: Later;
 }
 
 /** The recordings: a coin, a timeframe, a calendar, and the list of markets. */
-export function BrowsePage({ connection, recordings, later }: BrowsePageContent) {
+export function BrowsePage(content: BrowsePageContent) {
+  const { connection, recordings } = content;
   const { value: state } = connection.state;
   const notes = tierNotes(connection, state.kind === 'ready' ? state.connected : undefined);
   return (
@@ -40,7 +41,7 @@ export function BrowsePage({ connection, recordings, later }: BrowsePageContent)
         <NoticeText key={notice.sentence} notice={notice} />
       ))}
       <Failure recordings={recordings} />
-      <RecordedMarkets connection={connection} recordings={recordings} later={later} />
+      <RecordedMarkets {...content} />
     </>
   );
 }
@@ -60,7 +61,7 @@ function Failure({ recordings }: { readonly recordings: Recordings }) {
   );
 }
 
-function RecordedMarkets({ connection, recordings, later }: BrowsePageContent) {
+function RecordedMarkets({ connection, recordings, later, stateOf }: BrowsePageContent) {
   const isReplay = connection.settings.prefix !== '';
   const { value: coins } = recordings.coins;
   const { value: days } = recordings.days;
@@ -121,7 +122,7 @@ function RecordedMarkets({ connection, recordings, later }: BrowsePageContent) {
               <ToolButton onClick={() => recordings.choose({ date: '', search: '' })}>Show all</ToolButton>
             )}
           </div>
-          {list && <Listed recordings={recordings} list={list} href={marketHref} />}
+          {list && <Listed recordings={recordings} list={list} href={marketHref} stateOf={stateOf} />}
         </section>
       </div>
     </>

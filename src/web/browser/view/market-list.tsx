@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { MarketSort } from '../../../domain/market-sort.ts';
+import type { marketState } from '../../../domain/market-state.ts';
 import { recordedText } from '../../../domain/recorded-time.ts';
 import { numberText } from '../../texts.ts';
 import type { PagedRows } from './paged-rows.ts';
@@ -28,13 +29,15 @@ export interface MarketListContent {
   readonly list: PagedRows<ListedMarket>;
   /** The address of a market's page. */
   readonly href: (market: ListedMarket) => string;
+  /** Called while a row is drawn: a row is drawn again when what it reads changes. */
+  readonly stateOf: (market: ListedMarket) => ReturnType<typeof marketState>;
 }
 
 /**
  * A list of markets of any length: only the rows that are visible are in the document. It is one stop of the key Tab; arrows, Page Up,
  * Page Down, Home and End move in it, and Enter opens a market.
  */
-export function MarketList({ recordings, list, href }: MarketListContent) {
+export function MarketList({ recordings, list, href, stateOf }: MarketListContent) {
   // Read, so that rows are drawn when they are loaded.
   recordings.changes.value;
   const scroller = useRef<HTMLTableElement>(null);
@@ -139,6 +142,7 @@ export function MarketList({ recordings, list, href }: MarketListContent) {
               market={list.row(index)}
               midpoints={list.row(index) && recordings.midpoints(list.row(index)!)}
               href={href}
+              stateOf={stateOf}
             />
           ))}
         </tbody>
@@ -147,7 +151,7 @@ export function MarketList({ recordings, list, href }: MarketListContent) {
   );
 }
 
-interface MarketRowContent extends Pick<MarketListContent, 'href'> {
+interface MarketRowContent extends Pick<MarketListContent, 'href' | 'stateOf'> {
   readonly index: number;
   /** In the scrolled content, in pixels. */
   readonly topPx: number;
@@ -157,7 +161,7 @@ interface MarketRowContent extends Pick<MarketListContent, 'href'> {
   readonly midpoints: Midpoints | undefined;
 }
 
-function MarketRow({ index, topPx, isAt, market, midpoints, href }: MarketRowContent) {
+function MarketRow({ index, topPx, isAt, market, midpoints, href, stateOf }: MarketRowContent) {
   const row = {
     id: rowId(index),
     'aria-rowindex': index + 2,
@@ -184,11 +188,11 @@ function MarketRow({ index, topPx, isAt, market, midpoints, href }: MarketRowCon
       </td>
       <td class="mid">{midpoints && <Sparkline values={midpoints} />}</td>
       <td class="winner">
-        <Winner market={market} />
+        <State state={stateOf(market)} />
       </td>
       <td class="number">{numberText(market.snapshotCount)}</td>
       <td class="number part">{market.snapshotCount === 0 ? '' : recordedText(market)}</td>
-      <td class="number volume">{market.volume === null ? '' : numberText(Math.round(market.volume))}</td>
+      <td class="number volume">{market.volume === null ? <NotRecorded /> : numberText(Math.round(market.volume))}</td>
     </tr>
   );
 }
@@ -205,10 +209,19 @@ function nextSort(sort: MarketSort, by: Column): MarketSort {
   return sort === `-${by}` ? by : `-${by}`;
 }
 
-/** An arrow and a word: colour is not needed to read it. */
-function Winner({ market: { winner, closed } }: { readonly market: ListedMarket }) {
-  if (winner === null) return <span class="quiet">{closed ? 'unknown' : 'open'}</span>;
-  return <span class={`outcome ${winner}`}>{winner === 'up' ? '▲ up' : '▼ down'}</span>;
+/** A winner is an arrow and a word: colour is not needed to read it. */
+function State({ state }: { readonly state: ReturnType<MarketListContent['stateOf']> }) {
+  if (state === 'over') return <NotRecorded />;
+  if (state === 'open') return <span class="quiet">open</span>;
+  return <span class={`outcome ${state}`}>{state === 'up' ? '▲ up' : '▼ down'}</span>;
+}
+
+function NotRecorded() {
+  return (
+    <span class="quiet" role="img" aria-label="not recorded" title="not recorded">
+      —
+    </span>
+  );
 }
 
 function rowId(index: number): string {

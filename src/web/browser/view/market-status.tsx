@@ -1,17 +1,16 @@
 import type { MarketContent } from './explorer.ts';
 import { clockText } from './market-texts.ts';
+import { stateNow } from './page-now.ts';
 
-/** The winner, and the clock of the replay. */
+/** The state of the market, and the clock of the replay. */
 export function MarketStatus({ explorer, shown }: MarketContent) {
-  const { winner, closed } = shown.market;
+  const state = stateNow(shown.market, explorer.connection, explorer.clock);
   const clock = explorer.clock?.shown.value;
   return (
     <div class="row">
-      {winner !== null ? (
-        <span class={`badge ${winner}`}>{winner} won</span>
-      ) : (
-        <span class="badge">{closed ? 'closed' : 'open'}</span>
-      )}
+      <span class={`badge ${state}`}>
+        {state === 'open' ? state : state === 'over' ? 'result not recorded' : `${state} won`}
+      </span>
       {explorer.loader.isLoading.value && <span class="badge">loading …</span>}
       {clock !== undefined && (
         <>

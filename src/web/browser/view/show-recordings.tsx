@@ -4,7 +4,9 @@ import { BrowsePage } from './browse-page.tsx';
 import { readBrowseQuery, writeBrowseQuery } from './browse-query.ts';
 import type { Connection } from './connection.ts';
 import { later } from './later.ts';
-import { Recordings } from './recordings.ts';
+import { stateNow } from './page-now.ts';
+import { type ListedMarket, Recordings } from './recordings.ts';
+import { ReplayClock } from './replay-clock.ts';
 
 /** Shows the list of recordings as the address says. Returns a function that ends it. */
 export function showRecordings(root: HTMLElement, connection: Connection): () => void {
@@ -33,8 +35,16 @@ export function showRecordings(root: HTMLElement, connection: Connection): () =>
   const read = () => recordings.choose(readBrowseQuery(location.search));
   addEventListener('popstate', read);
 
-  render(<BrowsePage connection={connection} recordings={recordings} later={later} />, root);
+  const clock =
+    root.dataset.replay === 'true' ? new ReplayClock(connection, recordings.query.peek().replay ?? null) : undefined;
+  const following = new AbortController();
+  // Without the clock no market is known to be over. It ends with an error of the abort.
+  void clock?.follow(() => undefined, following.signal).catch(() => undefined);
+  const stateOf = (market: ListedMarket) => stateNow(market, connection, clock);
+
+  render(<BrowsePage connection={connection} recordings={recordings} later={later} stateOf={stateOf} />, root);
   return () => {
+    following.abort();
     removeEventListener('popstate', read);
     stopWriting();
     stopLoading();
