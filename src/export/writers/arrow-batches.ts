@@ -100,28 +100,43 @@ function listOf(type: arrow.DataType, children: arrow.Data[], counts: readonly n
 }
 
 /** A column of one group. A null has a bit in the bitmap that is 0, and any value. */
-function dataOf(column: TableColumn, { values }: ColumnValues): arrow.Data {
-  const { length } = values;
+function dataOf(column: TableColumn, { values, codes }: ColumnValues): arrow.Data {
+  const length = (codes ?? values).length;
   const { type } = fieldOf(column);
-  const props = { length, nullBitmap: bitmapOf(values, (value) => value !== undefined) };
+  const nulls = codes === undefined && values.includes(undefined);
+  const props = {
+    length,
+    ...(nulls ? { nullBitmap: bitmapOf(values, (value) => value !== undefined) } : { nullCount: 0 }),
+  };
   if (type instanceof arrow.Utf8) return arrow.makeData({ type, ...props, ...textsOf(values) });
   if (type instanceof arrow.Bool)
     return arrow.makeData({ type, ...props, data: bitmapOf(values, (value) => value === true) });
+  const numbers = values as readonly (number | undefined)[];
   if (type instanceof arrow.Decimal) {
+    const units = BigInt64Array.from(numbers, (value) => (value === undefined ? 0n : decimalUnits(value, column)));
+    // Non-negative: the upper 64 bits are 0.
     const data = new BigInt64Array(2 * length);
-    for (let i = 0; i < length; i += 1) {
-      const value = values[i];
-      // Non-negative: the upper 64 bits are 0.
-      if (typeof value === 'number') data[2 * i] = decimalUnits(value, column);
-    }
+    for (let i = 0; i < length; i += 1) data[2 * i] = units[codes === undefined ? i : codes[i]!]!;
     return arrow.makeData({ type, ...props, data: new Uint32Array(data.buffer) });
   }
-  const integers = () => BigInt64Array.from(values, (value) => (typeof value === 'bigint' ? value : 0n));
+  const integers = () => BigInt64Array.from(numbers, (value = 0) => BigInt(value));
   if (type instanceof arrow.Int64) return arrow.makeData({ type, ...props, data: integers() });
   if (type instanceof arrow.TimestampMillisecond) return arrow.makeData({ type, ...props, data: integers() });
-  const numbers = values as readonly number[];
-  if (type instanceof arrow.Int32) return arrow.makeData({ type, ...props, data: Int32Array.from(numbers) });
-  return arrow.makeData({ type: type as arrow.Float64, ...props, data: Float64Array.from(numbers) });
+  if (type instanceof arrow.Int32)
+    return arrow.makeData({ type, ...props, data: Int32Array.from(numbers as readonly number[]) });
+  return arrow.makeData({
+    type: type as arrow.Float64,
+    ...props,
+    data: doublesOf(numbers as readonly number[], codes),
+  });
+}
+
+function doublesOf(values: readonly number[], codes: Uint32Array | undefined): Float64Array {
+  const all = Float64Array.from(values);
+  if (codes === undefined) return all;
+  const doubles = new Float64Array(codes.length);
+  for (let i = 0; i < codes.length; i += 1) doubles[i] = all[codes[i]!]!;
+  return doubles;
 }
 
 function bitmapOf(values: Values, isSet: (value: Values[number]) => boolean): Uint8Array {

@@ -54,27 +54,39 @@ export interface ExportWriter {
   continueWriting?(): boolean;
 }
 
-/** The book at which a reader is. Its ladders are valid until the reader moves. */
-export type ReadBook = Pick<BookReader, 'head' | 'index' | 'receivedMs' | 'priceScale' | 'sizeScale'> &
+/** The book at which a reader is. Its ladders are valid until the reader moves. The edits are those of the whole sides. */
+export type ReadBook = Pick<
+  BookReader,
+  'head' | 'index' | 'receivedMs' | 'priceScale' | 'sizeScale' | 'bidEdits' | 'askEdits'
+> &
   Readonly<Record<'bids' | 'asks', ReadSide>>;
 /** The levels of a side, the best first, see Ladder. */
 export type ReadSide = Pick<Ladder, 'values' | 'length'>;
 
-/** A writer of snapshots with at most `depth` levels per side. `write` gets the book to write; no object is created per level. */
-export function bookSeries(depth: number | undefined, write: (book: ReadBook) => void): SeriesWriter {
+/**
+ * A writer of snapshots with at most `depth` levels per side. `write` gets the book to write; no object is created per level. `follows`:
+ * the edits lead to it from the book that was written before, in the same scales.
+ */
+export function bookSeries(depth: number | undefined, write: (book: ReadBook, follows: boolean) => void): SeriesWriter {
   const reader = new BookReader();
+  let follows = false;
   return {
-    open: (slice) => reader.moveBefore(slice),
+    open: (slice) => {
+      reader.moveBefore(slice);
+      follows = false;
+    },
     writeNext: () => {
       reader.advance();
-      write(depth === undefined ? reader : withDepth(reader, depth));
+      write(depth === undefined ? reader : withDepth(reader, depth), follows);
+      follows = depth === undefined;
     },
   };
 }
 
-function withDepth({ head, index, receivedMs, priceScale, sizeScale, bids, asks }: ReadBook, depth: number): ReadBook {
+function withDepth(book: ReadBook, depth: number): ReadBook {
+  const { head, index, receivedMs, priceScale, sizeScale, bids, asks, bidEdits, askEdits } = book;
   const best = ({ values, length }: ReadSide) => ({ values, length: Math.min(length, depth) });
-  return { head, index, receivedMs, priceScale, sizeScale, bids: best(bids), asks: best(asks) };
+  return { head, index, receivedMs, priceScale, sizeScale, bidEdits, askEdits, bids: best(bids), asks: best(asks) };
 }
 
 /** A writer of quotes or prices. They are small: a segment is decoded at once. */

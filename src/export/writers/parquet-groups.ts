@@ -1,29 +1,16 @@
 import { type ColumnChunk, parquetSchema, type SchemaElement, type SchemaTree } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
-import { writeColumn } from 'hyparquet-writer/src/column.js';
 import type { FlatType } from '../../record/flat-columns.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { STEP_BYTES } from './export-writer.ts';
+import { writeColumn } from './parquet-column.ts';
 import { ParquetFooter } from './parquet-footer.ts';
-import {
-  type Cell,
-  type ColumnValues,
-  DECIMAL_DIGITS,
-  decimalUnits,
-  leavesOf,
-  type TableColumn,
-  type TableEncoder,
-} from './table-encoder.ts';
+import { type ColumnValues, DECIMAL_DIGITS, leavesOf, type TableColumn, type TableEncoder } from './table-encoder.ts';
 
 /** Columns, and values of them, that are encoded in one step: at least one column. */
 const [COLUMNS_AT_ONCE, VALUES_AT_ONCE] = [4, 65_536];
-const ZSTD_LEVEL = 3;
 const CREATED_BY = 'bookreel';
 const MAGIC = new TextEncoder().encode('PAR1');
-const ZSTD = 'ZSTD';
-const COMPRESSORS = {
-  [ZSTD]: (page: Uint8Array) => Bun.zstdCompressSync(Uint8Array.from(page), { level: ZSTD_LEVEL }),
-};
 
 const ELEMENTS: Readonly<Record<FlatType, Omit<SchemaElement, 'name'>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
@@ -39,8 +26,7 @@ const ELEMENTS: Readonly<Record<FlatType, Omit<SchemaElement, 'name'>>> = {
 };
 
 /**
- * Writes a Parquet file group by group, each a few columns in a step: pages of version 2, compressed with zstd, one for each column of a
- * group. Columns are flat, or required leaves in a required list. Only timestamps have statistics, by which readers skip groups: those of
+ * Writes a Parquet file group by group, each a few columns in a step, see parquet-column.ts. Columns are flat, or required leaves in a required list. Only timestamps have statistics, by which readers skip groups: those of
  * all columns would take longer than everything else.
  */
 export class ParquetGroups implements TableEncoder {
@@ -73,18 +59,19 @@ export class ParquetGroups implements TableEncoder {
     let values = 0;
     for (const [index, column] of columns.entries()) {
       taken.push(index);
-      values += column.values.length;
+      values += (column.codes ?? column.values).length;
       const isFull = taken.length === COLUMNS_AT_ONCE || values >= VALUES_AT_ONCE;
       if (!isFull && index < columns.length - 1) continue;
       const indexes = taken;
       this.#steps.push(() => {
-        for (const one of indexes) written.push(this.#encoded(one, columns[one]!));
+        for (const one of indexes)
+          written.push(writeColumn(this.#bytes, this.#paths[one]!, this.#leaves[one]!, columns[one]!));
       });
       [taken, values] = [[], 0];
     }
     this.#steps.push(() => {
-      const span = spanOf(columns[this.#timestamp]!.values);
-      written[this.#timestamp]!.meta_data!.statistics = { ...span, null_count: 0n };
+      const [min_value, max_value] = spanOf(columns[this.#timestamp]!.values as readonly number[]);
+      written[this.#timestamp]!.meta_data!.statistics = { min_value, max_value, null_count: 0n };
       const sum = (part: 'total_uncompressed_size' | 'total_compressed_size') =>
         written.reduce((total, { meta_data: chunk }) => total + chunk![part], 0n);
       this.#footer.add({
@@ -119,34 +106,6 @@ export class ParquetGroups implements TableEncoder {
     return this.#out.length > before;
   }
 
-  #encoded(leaf: number, { values: cells, counts }: ColumnValues): ColumnChunk {
-    const path = this.#paths[leaf]!;
-    const column = this.#leaves[leaf]!;
-    // The library takes a bigint as the units of a decimal.
-    const values =
-      column.scale === undefined
-        ? cells
-        : cells.map((cell) => (typeof cell === 'number' ? decimalUnits(cell, column) : cell));
-    const element = path.at(-1)!;
-    const isOptional = element.repetition_type === 'OPTIONAL';
-    const { chunk } = writeColumn({
-      writer: this.#bytes,
-      column: {
-        columnName: element.name,
-        element,
-        schemaPath: [...path],
-        codec: ZSTD,
-        compressors: COMPRESSORS,
-        stats: false,
-        pageSize: 0,
-        columnIndex: false,
-        offsetIndex: true,
-      },
-      pageData: counts === undefined ? flatPage(values, isOptional) : listPage(values, counts),
-    });
-    return chunk;
-  }
-
   /** Moves what the library has written; it keeps its own count of the file's bytes. */
   #takeBytes(): void {
     this.#out.append(this.#bytes.getBytes());
@@ -154,34 +113,14 @@ export class ParquetGroups implements TableEncoder {
   }
 }
 
-/** The smallest and the largest of at least one 64-bit integer. */
-function spanOf(values: readonly Cell[]) {
-  const span = { min_value: values[0] as bigint, max_value: values[0] as bigint };
-  for (const value of values as readonly bigint[]) {
-    if (value < span.min_value) span.min_value = value;
-    if (value > span.max_value) span.max_value = value;
+/** The smallest and the largest of at least one number. */
+function spanOf(values: readonly number[]): readonly [bigint, bigint] {
+  let [min, max] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (value < min) min = value;
+    if (value > max) max = value;
   }
-  return span;
-}
-
-function flatPage(values: readonly Cell[], isOptional: boolean) {
-  const definitionLevels = isOptional ? values.map((value) => (value === undefined ? 0 : 1)) : [];
-  return { values: [...values], definitionLevels, repetitionLevels: [], maxDefinitionLevel: isOptional ? 1 : 0 };
-}
-
-/** Items of required lists: an empty one is a level without a value (Dremel encoding, apache/parquet-format, Encodings.md). */
-function listPage(items: readonly Cell[], counts: readonly number[]) {
-  const [values, repetitionLevels, definitionLevels]: [Cell[], number[], number[]] = [[], [], []];
-  let next = 0;
-  for (const count of counts) {
-    for (let nth = 0; nth < Math.max(1, count); nth += 1) {
-      repetitionLevels.push(nth === 0 ? 0 : 1);
-      definitionLevels.push(count === 0 ? 0 : 1);
-      values.push(count === 0 ? undefined : items[next]);
-      if (count > 0) next += 1;
-    }
-  }
-  return { values, definitionLevels, repetitionLevels, maxDefinitionLevel: 1 };
+  return [BigInt(min), BigInt(max)];
 }
 
 function pathsOf(schema: readonly SchemaElement[]): (readonly SchemaElement[])[] {

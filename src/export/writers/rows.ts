@@ -116,22 +116,15 @@ interface PlacedCell {
   readonly value: Cell;
 }
 
-const COLUMNS: ReadonlyMap<string, { readonly column: number; readonly is64Bits: boolean }> = new Map(
-  FLAT_COLUMNS.map(({ name, type }, column) => [name, { column, is64Bits: type === 'whole' || type === 'instant' }]),
-);
-const columnOf = (name: (typeof FLAT_COLUMNS)[number]['name']) => COLUMNS.get(name)!.column;
+const COLUMNS: ReadonlyMap<string, number> = new Map(FLAT_COLUMNS.map(({ name }, column) => [name, column]));
+const columnOf = (name: (typeof FLAT_COLUMNS)[number]['name']) => COLUMNS.get(name)!;
 const SIDE = columnOf('side');
 const LEVEL = columnOf('level');
 const PRICE = columnOf('price');
 const SIZE = columnOf('size');
 
-/** A row's cells as the library needs them: 64-bit integers are bigints. */
 function cellsOf(row: FlatRow): PlacedCell[] {
-  const cells: PlacedCell[] = [];
-  for (const [name, value] of Object.entries(row)) {
-    if (value === undefined) continue;
-    const { column, is64Bits } = COLUMNS.get(name)!;
-    cells.push({ column, value: is64Bits ? BigInt(value) : value });
-  }
-  return cells;
+  return Object.entries(row).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ column: COLUMNS.get(name)!, value }],
+  );
 }

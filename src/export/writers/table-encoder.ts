@@ -17,12 +17,14 @@ export interface TableColumn {
 /** Digits of an exact decimal: as many as 64 bits hold. */
 export const DECIMAL_DIGITS = 18;
 
-export type Cell = string | number | bigint | boolean | undefined;
+export type Cell = string | number | boolean | undefined;
 
-/** The values of a column in a group of rows. 64-bit integers are bigints, decimals are doubles. */
+/** The values of a column in a group of rows. Whole numbers and decimals are doubles. */
 export interface ColumnValues {
-  /** One for each row; undefined is null. With `counts`, one for each item of the lists. */
+  /** One for each row; undefined is null. With `counts`, one for each item of the lists. With `codes`, each value once. */
   readonly values: readonly Cell[];
+  /** In place of the values themselves: their indexes in `values`. Such a column has no nulls. */
+  readonly codes?: Uint32Array;
   /** For a column in a list: the number of items of each row. */
   readonly counts?: readonly number[];
 }

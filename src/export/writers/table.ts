@@ -15,9 +15,10 @@ import {
   type SeriesWriter,
   valueSeries,
 } from './export-writer.ts';
-import { type Cell, type EncoderOf, leavesOf, type TableColumn, type TableEncoder } from './table-encoder.ts';
+import { LevelColumns } from './level-columns.ts';
+import type { Cell, EncoderOf, TableColumn, TableEncoder } from './table-encoder.ts';
 
-/** Values of one group, which are in memory until it is written. The first group is smaller, see rows.ts. */
+/** Values of one group, and levels in lists, which are in memory until it is written. The first group is smaller, see rows.ts. */
 const GROUP_VALUES = 524_288;
 const FIRST_GROUP_VALUES = 32_768;
 const GROUP_GROWTH = 2;
@@ -69,11 +70,11 @@ const LEVELS: readonly ScalarColumn[] = [
   ['size', 'decimal'],
 ];
 
-/** A column whose values are in memory. */
-interface Column {
-  readonly values: Cell[];
-  /** For the items of a list: the number of each row's. */
-  readonly counts?: number[];
+/** Where the levels of the book that a series wrote last are: in the group of this number. */
+interface Written {
+  readonly group: number;
+  readonly bids: number;
+  readonly asks: number;
 }
 
 /** A book with levels that have no row yet, and what its rows have in common. */
@@ -92,11 +93,15 @@ export class TableWriter implements ExportWriter {
   /** Maximum number of levels per side. */
   readonly #depth: number | undefined;
   readonly #encoder: TableEncoder;
-  readonly #newColumns: () => readonly Column[];
-  #columns: readonly Column[];
+  /** The values of the current group: of columns that are no lists, and of lists of levels. */
+  readonly #columns: readonly Cell[][];
+  readonly #sides: readonly LevelColumns[];
+  #group = 0;
+  /** True while a complete group is encoded. */
+  #isEncoding = false;
   #market: Pick<MarketAsOf, 'symbol' | 'timeframe' | 'slug'> | undefined;
   #book: OpenBook | undefined;
-  #groupValues = FIRST_GROUP_VALUES;
+  #groupValues: number;
   #rows = 0;
   #values = 0;
   #state: 'open' | 'closed' | 'ended' = 'open';
@@ -108,10 +113,10 @@ export class TableWriter implements ExportWriter {
     this.#depth = table.type === 'snapshot' && table.shape === 'wide' ? (depth ?? WIDE_DEPTH) : depth;
     const columns = columnsOf(table, this.#depth);
     this.#encoder = encoderOf(columns);
-    const flat = columns.filter(({ items }) => items === undefined).length;
-    const leaves = leavesOf(columns);
-    this.#newColumns = () => leaves.map((_, index) => (index < flat ? { values: [] } : { values: [], counts: [] }));
-    this.#columns = this.#newColumns();
+    this.#groupValues = Math.min(FIRST_GROUP_VALUES, this.#encoder.valuesMax);
+    const lists = columns.filter(({ items }) => items !== undefined);
+    this.#columns = columns.slice(0, -lists.length || undefined).map(() => []);
+    this.#sides = lists.map(() => new LevelColumns());
   }
 
   takes(labels: { readonly type: string; readonly kind?: string }): boolean {
@@ -132,8 +137,7 @@ export class TableWriter implements ExportWriter {
     const common = (timestampMs: number, receivedMs: number | undefined, id: number): Cell[] => {
       // The market's record is written after its series are opened.
       const { symbol, timeframe, slug } = this.#market!;
-      const arrival = receivedMs === undefined ? undefined : BigInt(receivedMs);
-      return [symbol, timeframe, slug, conditionId, outcome, BigInt(timestampMs), arrival, BigInt(id)];
+      return [symbol, timeframe, slug, conditionId, outcome, timestampMs, receivedMs, id];
     };
     if (labels.type !== 'snapshot') {
       return valueSeries(labels.type, (record) => {
@@ -143,10 +147,12 @@ export class TableWriter implements ExportWriter {
         ]);
       });
     }
-    return bookSeries(this.#depth, (book) => {
+    let before: Written | undefined;
+    return bookSeries(this.#depth, (book, follows) => {
       const { head, index, receivedMs } = book;
       const cells = [...common(head.timestamps[index]!, receivedMs, head.ids[index]!), labels.mirrored === true];
-      this.#snapshot(cells, book);
+      if (this.#table.shape === 'books') before = this.#bookRow(cells, book, follows ? before : undefined);
+      else this.#levelRows(cells, book);
     });
   }
 
@@ -157,6 +163,7 @@ export class TableWriter implements ExportWriter {
 
   continueWriting(): boolean {
     if (this.#encoder.continueWriting()) return true;
+    if (this.#isEncoding) this.#startGroup();
     if (this.#book !== undefined) {
       this.#levels(this.#book);
       return true;
@@ -167,31 +174,34 @@ export class TableWriter implements ExportWriter {
     return true;
   }
 
-  #snapshot(cells: readonly Cell[], read: ReadBook): void {
-    const { shape } = this.#table;
-    if (shape === 'levels') {
-      if (read.bids.length + read.asks.length === 0) this.#row([...cells, undefined, undefined, undefined, undefined]);
-      else this.#levels({ cells, read, written: 0 });
-      return;
-    }
+  /** Writes the row of a book with its lists. */
+  #bookRow(cells: readonly Cell[], read: ReadBook, written: Written | undefined): Written {
+    const { bids, asks, bidEdits, askEdits } = read;
+    const divisors = [divisorOf(read.priceScale), divisorOf(read.sizeScale)] as const;
+    const [ofBids, ofAsks] = this.#sides;
+    const before = written?.group === this.#group ? written : undefined;
+    const at = {
+      group: this.#group,
+      bids: ofBids!.add(bids, divisors, before && { at: before.bids, edits: bidEdits }),
+      asks: ofAsks!.add(asks, divisors, before && { at: before.asks, edits: askEdits }),
+    };
+    this.#values += bids.length + asks.length;
+    this.#row(cells);
+    return at;
+  }
+
+  /** Writes a book as a wide row, or as a row for each level. */
+  #levelRows(cells: readonly Cell[], read: ReadBook): void {
     const { priceScale, sizeScale, bids, asks } = read;
-    const divisors = [divisorOf(priceScale), divisorOf(sizeScale)] as const;
-    if (shape === 'wide') {
+    if (this.#table.shape === 'wide') {
+      const divisors = [divisorOf(priceScale), divisorOf(sizeScale)] as const;
       const depth = this.#depth!;
       this.#row([...cells, ...wideCells(bids, depth, divisors), ...wideCells(asks, depth, divisors)]);
-      return;
+    } else if (bids.length + asks.length === 0) {
+      this.#row([...cells, undefined, undefined, undefined, undefined]);
+    } else {
+      this.#levels({ cells, read, written: 0 });
     }
-    let column = cells.length;
-    for (const { values, length } of [bids, asks]) {
-      for (const [at, divisor] of divisors.entries()) {
-        const { values: items, counts } = this.#columns[column]!;
-        for (let i = 0; i < length; i += 1) items.push(values[2 * i + at]! / divisor);
-        counts!.push(length);
-        column += 1;
-      }
-      this.#values += 2 * length;
-    }
-    this.#row(cells);
   }
 
   /** Writes rows of a book's levels until its last one, or until the group is complete. */
@@ -218,7 +228,7 @@ export class TableWriter implements ExportWriter {
 
   /** Completes a row, of which lists have their items already. Returns true if the group is complete. */
   #row(cells: readonly Cell[]): boolean {
-    for (let i = 0; i < cells.length; i += 1) this.#columns[i]!.values.push(cells[i]);
+    for (let i = 0; i < cells.length; i += 1) this.#columns[i]!.push(cells[i]);
     this.#rows += 1;
     this.#values += cells.length;
     if (this.#values < this.#groupValues && this.#rows < GROUP_ROWS) return false;
@@ -227,9 +237,17 @@ export class TableWriter implements ExportWriter {
   }
 
   #encode(): void {
-    this.#encoder.add(this.#rows, this.#columns);
-    this.#columns = this.#newColumns();
+    this.#isEncoding = true;
+    const levels = this.#sides.flatMap((side) => side.columns());
+    this.#encoder.add(this.#rows, [...this.#columns.map((values) => ({ values })), ...levels]);
+  }
+
+  #startGroup(): void {
+    this.#isEncoding = false;
+    for (const values of this.#columns) values.length = 0;
+    for (const side of this.#sides) side.clear();
     this.#groupValues = Math.min(GROUP_VALUES, this.#encoder.valuesMax, this.#groupValues * GROUP_GROWTH);
+    this.#group += 1;
     this.#rows = 0;
     this.#values = 0;
   }
@@ -272,5 +290,5 @@ function valueCells(record: QuoteRecord | PriceRecord, type: TableType): Cell[] 
   const { price, trade = {} } = record;
   if (type !== 'trade') return [price];
   const { size, side, feeRateBps, transactionHash }: Partial<TradeDetails> = trade;
-  return [price, size, side, feeRateBps === undefined ? undefined : BigInt(feeRateBps), transactionHash];
+  return [price, size, side, feeRateBps, transactionHash];
 }
