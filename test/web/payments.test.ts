@@ -78,21 +78,22 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const [{ startsMs, endsMs }] = site.people.registry.grants.ofAccount(paid!.quote.accountId) as [AccountGrant];
     expect(endsMs).toBe(startsMs + TERM_MS);
     expect(factsOf(receipt)).toEqual({
-      Payment: `${id} paid`,
+      Amount: '$49.50 in TUSD on Anvil paid',
       Tier: 'Pro, 30 days',
-      Amount: '$49.50 in TUSD on Anvil',
       From: timeText(startsMs),
       Until: timeText(endsMs!),
       Received: timeText(createdMs),
       Transaction: transaction!,
       Payer: payer,
       Receiver: PAY_TO.toLowerCase(),
+      Payment: id,
     });
     const plan = (await ada.open('/account/plan')).text;
     expect(plan).toContain(`href="${offer}"`);
     expect(rowsOf(plan, 'Receipts')).toEqual([
       {
         Tier: 'Pro',
+        Date: timeText(createdMs),
         Amount: '$49.50 TUSD on Anvil',
         State: 'paid',
         From: timeText(startsMs),
@@ -192,7 +193,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     refundPayment({ registry, nowMs: nowMs(), operatingUser: 'op' }, paid!.id, back, true);
     const receipt = (await ada.open(offer)).text;
     expect(receipt).toContain(link(back));
-    expect(factsOf(receipt)).toMatchObject({ Payment: `${paid!.id} refunded`, Refund: back });
+    expect(factsOf(receipt)).toMatchObject({ Amount: '$49.50 in TUSD on Anvil (testnet) refunded', Refund: back });
     expect(tierOf(site)).toBe('free');
     expect(registry.payments.revenue(1)).toEqual([]);
     registry.accounts.setRole(paid!.quote.accountId, 'admin');

@@ -1,19 +1,22 @@
 import { refuseUnprintableName } from '../../account/printable-name.ts';
 import { termOfPayment } from '../../billing/paid-grants.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Facts } from '../../http/pages/facts.tsx';
+import { PAYMENTS_PATH } from '../admin/payments.tsx';
 import { Form } from '../form.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
-import { tokenText } from '../shown-payment.tsx';
+import { Transaction, tokenText } from '../shown-payment.tsx';
+import { Table } from '../table.tsx';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
 import { PLAN_PATH } from './buy-form.tsx';
 
 const LINES_MAX = 8;
 
-/** GET /account/plan/{quote}/invoice, of this account, or /admin/payments/{quote}/invoice, of `anyAccount`: made to be printed. */
+/** GET /account/plan/{quote}/invoice, of this account, or /admin/payments/{quote}/invoice, of `anyAccount`: a document, made to be printed. */
 export function invoicePage(
   { registry, billing }: WebDeps,
   person: Person,
@@ -37,31 +40,69 @@ export function invoicePage(
   const rate = Math.round((tax?.percent ?? 0) * 100);
   // The price includes the tax.
   const taxCents = Math.round((quote.priceCents * rate) / (10_000 + rate));
+  const [path, back] = anyAccount
+    ? [PAYMENTS_PATH, <a href={PAYMENTS_PATH}>All payments</a>]
+    : [PLAN_PATH, <a href={`${PLAN_PATH}/${quote.id}`}>Receipt</a>];
+  const [amount, net, tax100] = [quote.priceCents, quote.priceCents - taxCents, taxCents].map((cents) =>
+    usdText(cents / 100),
+  );
   return personPage(
     person,
-    { title: `Invoice ${number}`, path: PLAN_PATH },
+    { title: `Invoice ${number}`, path, scripts: [COPY_SCRIPT] },
     <>
       {state !== 'settled' && state !== 'final' && (
         <p class="notice bad">Cancelled: the network has undone the payment.</p>
       )}
       {refund !== undefined && <p class="notice bad">Refunded in full.</p>}
-      <Facts
-        facts={{
-          Date: <Time ms={issuedMs} />,
-          Seller: <Lines text={[name, ...address].join('\n')} />,
-          'Tax id': taxId,
-          Buyer: buyer === '' ? 'not named yet: see your plan' : <Lines text={buyer} />,
-          Service: `${tier.name} of bookreel, 30 days`,
-          From: term && <Time ms={term.startsMs} />,
-          Until: term && <Time ms={term.endsMs} />,
-          Net: tax && usdText((quote.priceCents - taxCents) / 100),
-          ...(tax && { [`${tax.label} ${tax.percent} %`]: usdText(taxCents / 100) }),
-          Total: <strong>{usdText(quote.priceCents / 100)}</strong>,
-          Paid: `in ${tokenText(billing, quote)}`,
-          Transaction: transaction && <code>{transaction}</code>,
-          Refund: refund && <code>{refund}</code>,
-        }}
-      />
+      <article class="card invoice">
+        <Facts
+          isCard={false}
+          facts={{
+            Seller: <Lines text={[name, ...address, ...(taxId === undefined ? [] : [`Tax id ${taxId}`])].join('\n')} />,
+            Buyer:
+              buyer !== '' ? (
+                <Lines text={buyer} />
+              ) : (
+                <>not named yet{!anyAccount && [': ', <a href={`${PLAN_PATH}#buyer`}>name the buyer</a>]}</>
+              ),
+            Date: <Time ms={issuedMs} />,
+          }}
+        />
+        <Table
+          label="Services"
+          columns={[
+            { heading: 'Service', class: 'long', cell: () => `${tier.name} of bookreel, 30 days` },
+            { heading: 'From (UTC)', cell: () => <Time ms={term?.startsMs} or="–" /> },
+            { heading: 'Until (UTC)', cell: () => <Time ms={term?.endsMs} or="–" /> },
+            { heading: 'Quantity', class: 'number', cell: () => 1 },
+            { heading: 'Amount', class: 'number', cell: () => net },
+          ]}
+          rows={[payment]}
+          empty=""
+        />
+        <Facts
+          isCard={false}
+          facts={{
+            Net: tax && net,
+            ...(tax && { [`${tax.label} ${tax.percent} %`]: tax100 }),
+            Total: <strong>{amount}</strong>,
+          }}
+        />
+        <Facts
+          isCard={false}
+          facts={{
+            Paid: `in ${tokenText(billing, quote)}`,
+            Transaction: transaction && <Transaction billing={billing} network={quote.network} hash={transaction} />,
+            Refund: refund && <Transaction billing={billing} network={quote.network} hash={refund} />,
+          }}
+        />
+      </article>
+      <p class="row screen-only">
+        <button class="button" type="button" data-print hidden>
+          Print or save as PDF
+        </button>
+        {back}
+      </p>
     </>,
   );
 }
@@ -74,7 +115,7 @@ function Lines({ text }: { readonly text: string }) {
 export function BuyerForm({ lines }: { readonly lines: string }) {
   return (
     <Form class="card" action={`${PLAN_PATH}/buyer`} button="Save">
-      <label class="field">
+      <label class="field" id="buyer">
         Name and address on invoices
         <textarea class="input" name="lines" rows={5} maxLength={800}>
           {lines}

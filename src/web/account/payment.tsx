@@ -47,13 +47,13 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
       )}
       <Facts
         facts={{
-          Payment: (
+          Amount: (
             <>
-              <code>{id}</code> <State payment={payment} />
+              <strong>{usdText(quote.priceCents / 100)}</strong> in {tokenText(billing, quote)}{' '}
+              <State payment={payment} />
             </>
           ),
           Tier: `${tier.name}, 30 days`,
-          Amount: `${usdText(quote.priceCents / 100)} in ${tokenText(billing, quote)}`,
           From: term && <Time ms={term.startsMs} />,
           Until: term && <Time ms={term.endsMs} />,
           Received: <Time ms={createdMs} />,
@@ -66,6 +66,7 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
           Refund: refund && <Transaction billing={billing} network={quote.network} hash={refund} />,
           Payer: <code>{payer}</code>,
           Receiver: <code>{quote.payTo}</code>,
+          Payment: <code>{id}</code>,
         }}
       />
       <p class="row small">

@@ -41,6 +41,7 @@ export function Receipts({ deps: { registry, billing }, accountId, query }: Rece
             class: 'nowrap',
             cell: ({ quote, tier }) => <a href={`${PLAN_PATH}/${quote.id}`}>{tier}</a>,
           },
+          { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
           amountColumn(billing),
           { heading: 'State', cell: (payment) => <State payment={payment} /> },
           { heading: 'From', cell: ({ term }) => <Time ms={term?.startsMs} /> },

@@ -1,3 +1,9 @@
+/** `<button data-print hidden>` prints the page. */
+for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-print]')) {
+  button.hidden = false;
+  button.addEventListener('click', () => print());
+}
+
 /** `<button data-copy="#key" hidden>` copies the text of the element `#key`. Without this script the button stays hidden. */
 for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-copy]')) {
   const result = document.createElement('output');
