@@ -136,6 +136,20 @@ test('A search of the manual finds every section that has all words, and repeats
     expect(await (await get(path!)).text()).toContain(` id="${anchor}"`);
 });
 
+test('A long page of the manual begins with links to all its parts, which exist; the list of pages has none.', async () => {
+  for (const { name, text } of PAGES) {
+    const html = await (await get(`/docs/${name}`)).text();
+    const [, list = ''] = /<nav class="parts"[^>]*>(.*?)<\/nav>/s.exec(html) ?? [];
+    const anchors = [...list.matchAll(/href="#([^"]+)"/g)].map(([, anchor]) => anchor!);
+    const outside = text.replaceAll(/^(`{3,}).*?^\1/gms, '');
+    const headings = [...outside.matchAll(/^#{2,3} /gm)].length;
+    expect({ name, parts: anchors.length }).toEqual({ name, parts: headings < 4 ? 0 : headings });
+    for (const anchor of anchors) expect(html).toContain(` id="${anchor}"`);
+    expect(new Set(anchors).size).toBe(anchors.length);
+  }
+  expect(await (await get('/docs/manual')).text()).not.toContain('class="parts"');
+});
+
 test('The manual for customers and the manual for operators are two lists.', async () => {
   const html = await (await get('/docs/manual')).text();
   const [, customers, operators] = html.split('<article')[1]!.split('<h2');

@@ -5,6 +5,8 @@ import { MARKDOWN, searchManual } from '../../manual/manual-search.ts';
 import { htmlDocument } from '../pages/document.tsx';
 
 const INDEX = 'manual';
+/** A page of fewer parts has no list of them. */
+const PARTS_MIN = 4;
 
 /** The path of a page. `manual` is the list of pages; a name that ends with `.md` is Markdown. */
 export function manualPath(name = INDEX): string {
@@ -72,6 +74,7 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
     .replaceAll('</table>', '</table></div>')
     .replaceAll('<img src="', `<img src="${manualPath('')}`)
     .replaceAll('<pre>', '<pre tabindex="0">')
+    .replace('<h2', (heading) => (name === INDEX ? '' : partsOf(markdown)) + heading)
     .replace(
       / href="([a-z]+)\.md(#[^"]*)?"/g,
       (_, page: string, anchor = '') => ` href="${manualPath(page)}${anchor}"`,
@@ -87,6 +90,14 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
       </div>
     ),
   });
+}
+
+/** Links to the parts of a page, with markup in their names; empty for a page of a few parts. */
+function partsOf(markdown: string): string {
+  const parts = [...Bun.markdown.html(markdown, MARKDOWN).matchAll(/<h([23]) id="([^"]*)">(.*?)<\/h\1>/gs)];
+  if (parts.length < PARTS_MIN) return '';
+  const links = parts.map(([, level, id, text]) => `<li class="level-${level}"><a href="#${id}">${text}</a></li>`);
+  return `<nav class="parts" aria-label="On this page"><ul>${links.join('')}</ul></nav>`;
 }
 
 function Contents({ current, search }: { readonly current: string; readonly search: string }) {
