@@ -16,7 +16,7 @@ import { admitsNew, type SignUp } from './sign-up.ts';
 import { refuseWithoutPasskey } from './unfinished-sign-in.ts';
 import { type ProvenAttempt, usableAttempt } from './usable-attempt.ts';
 
-const CODE_DIGITS = 8;
+export const CODE_DIGITS = 8;
 const TRIED_TOO_OFTEN = `this code was tried ${CODE_TRIES_MAX} times: use the link in the mail, or ask for a new one`;
 
 export interface SignInDeps {

@@ -114,7 +114,12 @@ function refusal(error: DomainError, path: string): Answer {
     return redirect('/sign-in/passkey', passkeyCookie(error.token));
   }
   if (error.kind === 'sign-in-again') return redirect('/sign-in', nextCookie(pageAbove(path)));
-  const [title, href, wayOn] = LACKS[error.message] ?? ['That did not work', pageAbove(path), 'Try again'];
+  const isOldLink = path === '/sign-in/link' && error.message.startsWith('this link ');
+  const [title, href, wayOn] =
+    LACKS[error.message] ??
+    (isOldLink
+      ? ['This link does not work', '/sign-in', 'Send a new link']
+      : ['That did not work', pageAbove(path), 'Try again']);
   const shown = formPage(
     title,
     <>

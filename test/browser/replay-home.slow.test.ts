@@ -54,6 +54,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
       await seeState('open');
       clock.seek(START_MS + 300_000);
       await seeState('—');
+      await page.locator('h1 .badge:text-is("replay at 2026-04-16 07:15:00 UTC")').first().waitFor();
       clock.seek(START_MS + 299_999);
       await seeState('open');
     }

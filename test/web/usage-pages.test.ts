@@ -141,6 +141,12 @@ test('names are text on the page, and a key of another account is not found', as
   expect(await opened('/account/usage?to=1970-01-01')).toContain('No requests in this time.');
 });
 
+test('A usage page without requests leads on: to a longer time, or without a key to a first one', async () => {
+  expect(await opened('/account/usage?from=2026-01-01&to=2026-01-02')).toContain('href="/account/usage?last=90d"');
+  const page = (await (await site.signedIn('newcomer@example.com')).open('/account/usage')).text;
+  expect(page).toContain('href="/account/keys/new"');
+});
+
 test.each([
   ['last=2y', '7d, 30d, 90d, 1y'],
   ['from=1.5.2026', 'From must be like 2026-11-22'],

@@ -64,8 +64,8 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
       </div>
       {hasRequests ? (
         <>
-          <Minutes minutes={minutesOf(deps, account.id, nowMs)} />
           <Refusals routes={ofMonth.routes} />
+          <Minutes minutes={minutesOf(deps, account.id, nowMs)} />
         </>
       ) : (
         <FirstSteps hasKey={account.validKeys > 0} commands={firstRequests(deps, account.tier)} />

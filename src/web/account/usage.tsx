@@ -113,7 +113,25 @@ interface UsageFiguresContent {
 
 /** Sums, a chart and tables of the same usage. */
 function UsageFigures({ used, keys, file }: UsageFiguresContent) {
-  if (used.keys.length === 0) return <p class="card quiet">No requests in this time.</p>;
+  if (used.keys.length === 0) {
+    return (
+      <div class="card">
+        <p>No requests in this time.</p>
+        {keys.size === 0 ? (
+          <a class="button primary" href="/account/keys/new">
+            Create a key
+          </a>
+        ) : (
+          <p class="row">
+            <a class="button" href={linkTo(USAGE_PATH, { last: '90d' })}>
+              Show the last 90 days
+            </a>
+            <a href="/account">Commands for a first request</a>
+          </p>
+        )}
+      </div>
+    );
+  }
   const nameOf = (id: string) => (keys.has(id) ? keyName(keys.get(id)!) : id);
   const rest = used.keys.length - KEYS_MAX;
   const byKey = used.keys.map(({ name, series }) => ({ name: nameOf(name), series }));

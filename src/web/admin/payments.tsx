@@ -23,11 +23,12 @@ const SUMS_MAX = 24;
 export function paymentList({ registry, billing }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { payments, database } = registry;
   const { accountId, unknown } = filteredAccount(registry, query);
+  const gas = billing?.gas.readings ?? [];
   return personPage(
     person,
     { title: 'Payments', path: PAYMENTS_PATH },
     <>
-      <GasKeys readings={billing?.gas.readings ?? []} />
+      <GasKeys readings={gas.filter(({ warning }) => warning !== undefined)} />
       <h2>Revenue</h2>
       <Table
         label="Revenue by month and token"
@@ -35,6 +36,7 @@ export function paymentList({ registry, billing }: WebDeps, person: Person, { qu
         rows={database.read(() => payments.revenue(SUMS_MAX))}
         empty="No payment was mined yet."
       />
+      <GasKeys readings={gas.filter(({ warning }) => warning === undefined)} />
       <h2>All payments</h2>
       <List
         label="Payments"
@@ -55,7 +57,7 @@ export function paymentList({ registry, billing }: WebDeps, person: Person, { qu
 /** A line for each gas key; a warning if it needs more. */
 function GasKeys({ readings }: { readonly readings: readonly GasReading[] }) {
   return readings.map(({ network, name, address, balance, transfers, warning }) => (
-    <p key={network} class={warning === undefined ? 'quiet long' : 'notice warn long'} role="status">
+    <p key={network} class={warning === undefined ? 'quiet small long' : 'notice warn long'} role="status">
       {warning === undefined
         ? `Gas of ${name}: ${balance} at ${address}, which pays for about ${numberText(transfers ?? 0)} transfers.`
         : errorSentence({ message: warning })}

@@ -33,7 +33,7 @@ export function recorderPage({ archive, nowMs }: WebDeps, person: Person, { quer
     person,
     { title: 'Recorder', path: RECORDER_PATH },
     <>
-      <p class={`notice long ${reading.state === 'running' ? 'good' : ''}`} role="status">
+      <p class={`notice long ${reading.state === 'running' && problems.length === 0 ? 'good' : ''}`} role="status">
         {errorSentence({ message: recorderSentence(reading) })}
       </p>
       {problems.map((problem) => (

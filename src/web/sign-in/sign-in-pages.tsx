@@ -1,5 +1,6 @@
 import type { AccountService } from '../../account/account-service.ts';
 import type { NewSession } from '../../account/account-sessions.ts';
+import { CODE_DIGITS } from '../../account/sign-in.ts';
 import type { SignUpPolicy } from '../../account/sign-up.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { randomToken } from '../../domain/random-token.ts';
@@ -146,7 +147,7 @@ export function codePage(): Answer {
     <>
       <p>
         If the address may sign in here, a mail with a link and a code is on its way. Both work for 15 minutes, the link
-        in every browser. If no mail comes, too many were asked for: use the link in the last one.
+        in every browser.
       </p>
       <Form action="/sign-in/code" button="Sign in" look="primary wide">
         <Field
@@ -157,10 +158,17 @@ export function codePage(): Answer {
           required
           maxLength={12}
           size={12}
-        />
+          autofocus
+        >
+          The {CODE_DIGITS} digits in the mail.
+        </Field>
       </Form>
       <p class="small quiet">
-        <a href="/sign-in">Ask for another mail</a>
+        No mail? Look among unwanted mails, and check that the address was typed without a mistake. After several mails
+        to an address no further one is sent for some time: use the link in the last one.
+      </p>
+      <p class="small quiet">
+        <a href="/sign-in">Ask for another mail, or correct the address</a>
       </p>
     </>,
   );

@@ -10,7 +10,9 @@ import { Fold } from './fold.tsx';
 import type { Later } from './later.ts';
 import { MarketList, type MarketListContent } from './market-list.tsx';
 import { NoticeText } from './notice-text.tsx';
+import { stateNow } from './page-now.ts';
 import type { Recordings } from './recordings.ts';
+import type { ReplayClock } from './replay-clock.ts';
 import { SearchField } from './search-field.tsx';
 import { Select } from './select.tsx';
 import { tierNotes } from './tier-notes.ts';
@@ -19,21 +21,23 @@ import { countText, dateText } from './view-texts.ts';
 
 const ALL = 'all';
 
-interface BrowsePageContent extends Pick<MarketListContent, 'stateOf'> {
+interface BrowsePageContent {
   readonly connection: Connection;
   readonly recordings: Recordings;
   readonly later: Later;
+  /** Undefined: this process does not replay. */
+  readonly clock: ReplayClock | undefined;
 }
 
 /** The recordings: a coin, a timeframe, a calendar, and the list of markets. */
 export function BrowsePage(content: BrowsePageContent) {
-  const { connection, recordings } = content;
+  const { connection, recordings, clock } = content;
   const { value: state } = connection.state;
   const notes = tierNotes(connection, state.kind === 'ready' ? state.connected : undefined);
   return (
     <>
       <div class="row spread view-head">
-        <h1>Recordings</h1>
+        <h1>Recordings {clock !== undefined && <ShownClock clock={clock} />}</h1>
         {state.kind !== 'closed' && <ConnectionStatus connection={connection} />}
       </div>
       {state.kind === 'closed' && <ConnectionStatus connection={connection} />}
@@ -44,6 +48,12 @@ export function BrowsePage(content: BrowsePageContent) {
       <RecordedMarkets {...content} />
     </>
   );
+}
+
+/** The instant that the list is as of. */
+function ShownClock({ clock: { shown } }: { readonly clock: ReplayClock }) {
+  if (shown.value === undefined) return null;
+  return <span class="badge warn">replay at {shown.value.now.slice(0, 19).replace('T', ' ')} UTC</span>;
 }
 
 /** Why the last request failed. */
@@ -61,7 +71,7 @@ function Failure({ recordings }: { readonly recordings: Recordings }) {
   );
 }
 
-function RecordedMarkets({ connection, recordings, later, stateOf }: BrowsePageContent) {
+function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageContent) {
   const isReplay = connection.settings.prefix !== '';
   const { value: coins } = recordings.coins;
   const { value: days } = recordings.days;
@@ -122,7 +132,14 @@ function RecordedMarkets({ connection, recordings, later, stateOf }: BrowsePageC
               <ToolButton onClick={() => recordings.choose({ date: '', search: '' })}>Show all</ToolButton>
             )}
           </div>
-          {list && <Listed recordings={recordings} list={list} href={marketHref} stateOf={stateOf} />}
+          {list && (
+            <Listed
+              recordings={recordings}
+              list={list}
+              href={marketHref}
+              stateOf={(market) => stateNow(market, connection, clock)}
+            />
+          )}
         </section>
       </div>
     </>

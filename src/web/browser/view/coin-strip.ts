@@ -38,7 +38,12 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
     name: () => shown().name,
     height,
     scales: { coin: { range: (_, low, high) => rangeOf(shown(), low, high) } },
-    axes: [{ scale: 'coin', side: 1, space: PIXELS_PER_PRICE, values: (_, values) => values.map(axisText) }],
+    axes: [
+      {
+        ...{ scale: 'coin', side: 1, space: PIXELS_PER_PRICE },
+        values: (plot, prices) => prices.map((price) => (isBelowTag(plot, price, shown()) ? null : axisText(price))),
+      },
+    ],
     series: [
       {
         ...{ scale: 'coin', width: 1.5, stroke: coloured(1), fill: coloured(0.18) },
@@ -69,6 +74,12 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
 /** A coin's price on an axis, with seven digits. */
 export function axisText(price: number): string {
   return price.toLocaleString('en-US', { maximumSignificantDigits: 7 });
+}
+
+/** Says whether the tag of the strike or of the final price would cover a price on the axis. */
+function isBelowTag(plot: uPlot, price: number, { strike, final }: CoinPrices): boolean {
+  const yOf = (one: number) => plot.valToPos(one, 'coin');
+  return [strike, final].some((one) => one !== undefined && Math.abs(yOf(one) - yOf(price)) < TAG_HEIGHT);
 }
 
 /** The range of the prices in view, of the strike and of the final price, with some room; none without any. */

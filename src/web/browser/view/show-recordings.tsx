@@ -4,8 +4,7 @@ import { BrowsePage } from './browse-page.tsx';
 import { readBrowseQuery, writeBrowseQuery } from './browse-query.ts';
 import type { Connection } from './connection.ts';
 import { later } from './later.ts';
-import { stateNow } from './page-now.ts';
-import { type ListedMarket, Recordings } from './recordings.ts';
+import { Recordings } from './recordings.ts';
 import { ReplayClock } from './replay-clock.ts';
 
 /** Shows the list of recordings as the address says. Returns a function that ends it. */
@@ -40,9 +39,8 @@ export function showRecordings(root: HTMLElement, connection: Connection): () =>
   const following = new AbortController();
   // Without the clock no market is known to be over. It ends with an error of the abort.
   void clock?.follow(() => undefined, following.signal).catch(() => undefined);
-  const stateOf = (market: ListedMarket) => stateNow(market, connection, clock);
 
-  render(<BrowsePage connection={connection} recordings={recordings} later={later} stateOf={stateOf} />, root);
+  render(<BrowsePage connection={connection} recordings={recordings} later={later} clock={clock} />, root);
   return () => {
     following.abort();
     removeEventListener('popstate', read);
