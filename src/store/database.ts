@@ -116,6 +116,21 @@ export class Database {
     this.#sqlite.run(`PRAGMA cache_size = -${Math.ceil(bytes / 1024)}`);
   }
 
+  /**
+   * Until `Symbol.dispose` a statement keeps in memory, not in a temporary file, the pages from which its part is undone if it fails: a deletion
+   * would write more bytes there than to the database. Sorting, and `rebuild`, would be in memory too.
+   */
+  undoInMemory(): Disposable {
+    this.#endShared();
+    this.#sqlite.run('PRAGMA temp_store = MEMORY');
+    return {
+      [Symbol.dispose]: () => {
+        this.#endShared();
+        this.#sqlite.run('PRAGMA temp_store = DEFAULT');
+      },
+    };
+  }
+
   /** Writes throw DomainError 'unavailable' from now on. */
   refuseWrites(): void {
     this.#sqlite.run('PRAGMA query_only = ON');

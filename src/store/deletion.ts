@@ -170,6 +170,7 @@ export class Deletion {
    * so far. Others may write between two of them.
    */
   *run(limits: StepLimits = STEP): Generator<Readonly<DeletionTotals>> {
+    using _undo = this.#archive.database.undoInMemory();
     const done: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
     for (let after: number | undefined = 0; after !== undefined; ) {
       const from: number = after;

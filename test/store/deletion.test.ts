@@ -163,6 +163,22 @@ describe('a deletion', () => {
     expect(left).toEqual([150, 50, 0]);
   });
 
+  test.each(['ends', 'is stopped'])('A deletion keeps what would undo a statement in memory until it %s.', (how) => {
+    using place = temporaryArchive();
+    const { markets, database } = place.archive;
+    database.write(() => {
+      for (let number = 1; number <= 250; number += 1) markets.put(marketStatement(number), NOW_MS);
+    });
+    const [inFile, inMemory] = [0, 2];
+    const undoPlace = () => database.query<{ temp_store: number }, []>('PRAGMA temp_store').get()!.temp_store;
+    expect(undoPlace()).toBe(inFile);
+    for (const _ of new Deletion(place.archive, ANYTHING).run()) {
+      expect(undoPlace()).toBe(inMemory);
+      if (how === 'is stopped') break;
+    }
+    expect(undoPlace()).toBe(inFile);
+  });
+
   test('A database file of version 0.2.0 is rebuilt after its first deletion if the disk has room for it.', async () => {
     using directory = temporaryDirectory();
     const released = join(import.meta.dir, '../../fixtures/released/0.2.0/bookreel.db.zst');
