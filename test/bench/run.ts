@@ -5,6 +5,7 @@ import { circumstances } from '../support/circumstances.ts';
 import { accountsSection, measureAccounts } from './accounts.ts';
 import { createBaselines } from './baselines.ts';
 import { type Corpus, openCorpus } from './corpus.ts';
+import { framesSection, measureFrames } from './frames.ts';
 import { growthSection, measureGrowth } from './growth.ts';
 import { heatMapSection, measureHeatMaps } from './heat-map.ts';
 import { compareOverHttp } from './http/compare.ts';
@@ -62,6 +63,16 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   growth: async () => growthSection(await measureGrowth(say)),
   sealed: async () => sealedSection(await measureSealed(say)),
   heatmaps: async () => heatMapSection(await measureHeatMaps(say)),
+  frames: async ({ corpus }) => {
+    const { place, large } = await corpus();
+    return framesSection(
+      await measureFrames(
+        place.archive,
+        large.map(({ market }) => market),
+        say,
+      ),
+    );
+  },
   accounts: async ({ httpCorpus }) => accountsSection(await measureAccounts(await httpCorpus(), say)),
   observation: async () => observationSection(await measureObservation()),
   imports: async ({ corpus }) => importsSection(await measureImports(await corpus())),
