@@ -15,13 +15,14 @@ export interface TierTerm {
 export class AccountTiers {
   readonly #tiers: Tiers;
   readonly #grants: Grants;
-  readonly #ungranted: string;
+  /** The tier of accounts without a grant. */
+  ungranted: string;
 
-  /** `ungranted`: the tier of accounts without a grant. Throws 'invalid-parameter' if it does not exist. */
+  /** Throws 'invalid-parameter' if `ungranted` does not exist. */
   constructor(tiers: Tiers, grants: Grants, ungranted: string) {
     this.#tiers = tiers;
     this.#grants = grants;
-    this.#ungranted = ungranted;
+    this.ungranted = ungranted;
     tiers.named(ungranted);
   }
 
@@ -30,7 +31,7 @@ export class AccountTiers {
     const granted = this.#grants
       .ofAccount(accountId)
       .map(({ tier, startsMs, endsMs = Infinity }) => ({ tier: this.#tiers.named(tier), startsMs, endsMs }));
-    return [...granted, { tier: this.#tiers.named(this.#ungranted), startsMs: -Infinity, endsMs: Infinity }];
+    return [...granted, { tier: this.#tiers.named(this.ungranted), startsMs: -Infinity, endsMs: Infinity }];
   }
 
   /** The tier at an instant, and the end of the grants of this tier that follow each other without a break; Infinity: no end. */

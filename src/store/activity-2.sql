@@ -80,3 +80,10 @@ CREATE TABLE waiting_mails (
 ) STRICT;
 
 CREATE INDEX waiting_mails_by_next_try ON waiting_mails (next_ms);
+
+CREATE TABLE nodes (
+  node_id TEXT PRIMARY KEY,
+  batch INTEGER NOT NULL,
+  seen_ms INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (json_valid(status))
+) STRICT, WITHOUT ROWID;

@@ -106,3 +106,14 @@ CREATE TABLE key_uses (
   key_id TEXT PRIMARY KEY,
   last_used_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- The nodes of this service.
+CREATE TABLE nodes (
+  -- A new one at each start of a node.
+  node_id TEXT PRIMARY KEY,
+  -- The last batch of usage that is stored: a node numbers them, and sends one again until it gets an answer.
+  batch INTEGER NOT NULL,
+  seen_ms INTEGER NOT NULL,
+  -- What the node says of itself.
+  status TEXT NOT NULL CHECK (json_valid(status))
+) STRICT, WITHOUT ROWID;

@@ -4,6 +4,7 @@ import { cannotBeCreated, isUnwritable } from './data-directory.ts';
 import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { ACTIVITY } from './database-file.ts';
+import { Nodes } from './nodes.ts';
 import { Usage } from './usage.ts';
 
 /** An open activity.db: sessions, sign-in attempts, usage. */
@@ -52,5 +53,6 @@ function inMemory(directory: string): Activity {
 }
 
 function activityOf(database: Database) {
-  return { database, usage: new Usage(database), [Symbol.dispose]: () => database.close() };
+  const usage = new Usage(database);
+  return { database, usage, nodes: new Nodes(database, usage), [Symbol.dispose]: () => database.close() };
 }

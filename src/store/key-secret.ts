@@ -14,12 +14,10 @@ const SECRET_TEXT = /^[0-9a-f]{64}$/;
 /** The secret of the keys' digests: a file next to the database, so that neither file alone is enough to check a key. */
 export class KeySecret {
   /** HMAC-SHA-256 with the secret, before any text. A copy takes half the time of a new one. */
-  readonly #hasher: Bun.CryptoHasher;
+  #hasher: Bun.CryptoHasher;
 
   private constructor(secret: Uint8Array) {
-    // Without a secret the hasher would compute digests that anybody can compute.
-    if (secret.length !== SECRET_BYTES) throw new TypeError(`a key secret has ${SECRET_BYTES} bytes`);
-    this.#hasher = new Bun.CryptoHasher('sha256', secret);
+    this.#hasher = hasherOf(secret);
   }
 
   /**
@@ -51,6 +49,11 @@ export class KeySecret {
     return new KeySecret(secret);
   }
 
+  /** Uses another secret of 32 bytes from now on: that of the machine whose keys this one checks. */
+  become(secret: Uint8Array): void {
+    this.#hasher = hasherOf(secret);
+  }
+
   /** HMAC-SHA-256 of a key. */
   digest(key: string): Uint8Array {
     return this.#hasher.copy().update(key).digest();
@@ -60,6 +63,12 @@ export class KeySecret {
   digestText(key: string): string {
     return this.#hasher.copy().update(key).digest('base64');
   }
+}
+
+function hasherOf(secret: Uint8Array): Bun.CryptoHasher {
+  // Without a secret the hasher would compute digests that anybody can compute.
+  if (secret.length !== SECRET_BYTES) throw new TypeError(`a key secret has ${SECRET_BYTES} bytes`);
+  return new Bun.CryptoHasher('sha256', secret);
 }
 
 /** The secret in a file, undefined without the file; throws DomainError 'unavailable' when it is damaged or cannot be read. */

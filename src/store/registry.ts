@@ -26,7 +26,7 @@ export interface RegistryOptions extends OpenOptions {
 }
 
 /** An open accounts.db: tiers, accounts, grants, payments, keys, audit. */
-export type Registry = Readonly<ReturnType<typeof openRegistry>>;
+export type Registry = Readonly<ReturnType<typeof registryOf>>;
 
 /**
  * Opens the accounts.db of a data directory, and creates it for an archive that has none. If it cannot be created, opens a database
@@ -35,8 +35,8 @@ export type Registry = Readonly<ReturnType<typeof openRegistry>>;
  */
 export function openRegistry(
   directory: string,
-  { newAccountTier, keysPerAccount = Infinity, ...options }: RegistryOptions,
-) {
+  { newAccountTier, keysPerAccount, ...options }: RegistryOptions,
+): Registry {
   const create = options.create || existsSync(join(directory, RECORDINGS.name));
   refuseLost(directory);
   const path = join(directory, ACCOUNTS.name);
@@ -50,33 +50,54 @@ export function openRegistry(
     if (database.read(() => tiers.list()).length === 0) database.write(() => tiers.addDefaults());
     if (isUnwritten) database.refuseWrites();
     const secret = isUnwritten ? KeySecret.random() : KeySecret.open(directory, () => !hasKeys(database));
-    const grants = new Grants(database);
     if (newAccountTier !== undefined) tiers.offered(newAccountTier);
-    const ungranted = newAccountTier ?? DEFAULT_TIERS[0]!.id;
-    const accountTiers = new AccountTiers(tiers, grants, ungranted);
-    const apiKeys = new ApiKeys(database, secret);
-    return {
-      database,
-      secret,
-      tiers,
-      grants,
-      accountTiers,
-      accounts: new Accounts(database),
-      keysPerAccount,
-      /** The tier of accounts without a grant. */
-      newAccountTier: ungranted,
-      apiKeys,
-      keyDirectory: new KeyDirectory(database, secret, apiKeys, tiers, accountTiers),
-      payments: new Payments(database),
-      invoices: new Invoices(database),
-      paymentSends: new PaymentSends(database, secret),
-      audit: new Audit(database),
-      [Symbol.dispose]: () => database.close(),
-    };
+    return registryOf(database, secret, { newAccountTier, keysPerAccount });
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+interface RegistryParts {
+  /** As RegistryOptions have them. */
+  readonly newAccountTier?: string | undefined;
+  readonly keysPerAccount?: number | undefined;
+  /** Left out: a KeyDirectory. */
+  readonly directoryOf?: (...parts: ConstructorParameters<typeof KeyDirectory>) => KeyDirectory;
+}
+
+/** The parts of an open accounts.db that has tiers. Throws 'invalid-parameter' for an unknown tier. */
+export function registryOf(
+  database: Database,
+  secret: KeySecret,
+  {
+    newAccountTier = DEFAULT_TIERS[0]!.id,
+    keysPerAccount = Infinity,
+    directoryOf = (...parts) => new KeyDirectory(...parts),
+  }: RegistryParts,
+) {
+  const tiers = new Tiers(database);
+  const grants = new Grants(database);
+  const accountTiers = new AccountTiers(tiers, grants, newAccountTier);
+  const apiKeys = new ApiKeys(database, secret);
+  return {
+    database,
+    secret,
+    tiers,
+    grants,
+    accountTiers,
+    accounts: new Accounts(database),
+    keysPerAccount,
+    /** The tier of accounts without a grant. */
+    newAccountTier,
+    apiKeys,
+    keyDirectory: directoryOf(database, secret, apiKeys, tiers, accountTiers),
+    payments: new Payments(database),
+    invoices: new Invoices(database),
+    paymentSends: new PaymentSends(database, secret),
+    audit: new Audit(database),
+    [Symbol.dispose]: () => database.close(),
+  };
 }
 
 /** Throws 'unavailable' if accounts.db was lost. activity.db is created after it: an empty accounts.db would give its usage and sessions to no account, or to others. */

@@ -17,6 +17,13 @@ export interface UsageRow extends UsageCounts {
   readonly startMs: InstantMs;
 }
 
+/** Counts that another program stores. */
+export interface UsageBatch {
+  readonly rows: readonly UsageRow[];
+  /** The last uses of keys. */
+  readonly uses: readonly (readonly [keyId: string, lastMs: InstantMs])[];
+}
+
 type Counting = { -readonly [Field in keyof UsageRow]: UsageRow[Field] };
 
 const COUNTS = 'requests, forbidden, limited, failed, bytes';
@@ -99,21 +106,36 @@ export class Usage {
     if (this.#flushedMs === undefined) this.#steadyMs = nowMs;
     else if (Math.abs(stepMs) <= CLOCK_STEP_MS_MAX) this.#steadyMs += stepMs;
     this.#flushedMs = nowMs;
-    const rows = [...this.#unstored()];
+    const batch = { rows: [...this.#unstored()], uses: [...this.#lastUses] };
     this.#database.write(() => {
-      for (const { keyId, startMs, route, requests, forbidden, limited, failed, bytes } of rows) {
-        for (const intervalMs of STORED_MS) {
-          const beginMs = startMs - (startMs % intervalMs);
-          this.#sql.add.run(keyId, intervalMs, beginMs, route, requests, forbidden, limited, failed, bytes);
-        }
-      }
-      for (const [keyId, lastMs] of this.#lastUses) this.#sql.use.run(keyId, lastMs);
+      this.add(batch);
       const oldMs = Math.min(nowMs, this.#steadyMs) - USAGE_KEPT_MS;
       for (const intervalMs of STORED_MS) this.#sql.deleteOld.run(intervalMs, oldMs - (oldMs % intervalMs));
     });
     this.#present.clear();
     this.#lastUses.clear();
     this.#earlier = [];
+  }
+
+  /** Stores counts. Within a write transaction. */
+  add({ rows, uses }: UsageBatch): void {
+    for (const { keyId, startMs, route, requests, forbidden, limited, failed, bytes } of rows) {
+      for (const intervalMs of STORED_MS) {
+        const beginMs = startMs - (startMs % intervalMs);
+        this.#sql.add.run(keyId, intervalMs, beginMs, route, requests, forbidden, limited, failed, bytes);
+      }
+    }
+    for (const [keyId, lastMs] of uses) this.#sql.use.run(keyId, lastMs);
+  }
+
+  /** Removes counts that are not stored yet, at most this number of rows and of last uses: another program stores them. */
+  take(max: number): UsageBatch {
+    const rows = [...this.#unstored()];
+    const uses = [...this.#lastUses].slice(0, max);
+    this.#earlier = rows.slice(max);
+    this.#present.clear();
+    for (const [keyId] of uses) this.#lastUses.delete(keyId);
+    return { rows: rows.slice(0, max), uses };
   }
 
   /**

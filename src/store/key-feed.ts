@@ -1,0 +1,95 @@
+import type { Database } from './database.ts';
+import { KEY_ROW_KINDS, KEY_ROW_TABLES, type KeyRowKind } from './key-rows.ts';
+
+/** Rows that are read at once: about 60 kB. */
+const ROWS_MAX = 500;
+
+interface TextRow {
+  readonly id: string | number;
+  /** The row as a JSON array, see KeyRow. */
+  readonly text: string;
+}
+
+const pageOf = (kind: KeyRowKind) => {
+  const { name, id, values, needed } = KEY_ROW_TABLES[kind];
+  return `SELECT ${id} AS id, json_array('${kind}', ${id}, ${values}) AS text FROM ${name} WHERE ${id} > ? AND ${needed} ORDER BY ${id}
+  LIMIT ${ROWS_MAX}`;
+};
+const rowOf = (kind: KeyRowKind) => {
+  const { name, id, values, needed } = KEY_ROW_TABLES[kind];
+  return `SELECT ${id} AS id, json_array('${kind}', ${id}, ${values}) AS text FROM ${name} WHERE ${id} = ? AND ${needed}`;
+};
+export const NEXT_KEY_ROWS = KEY_ROW_KINDS.map(pageOf);
+export const FIND_KEY_ROW = KEY_ROW_KINDS.map(rowOf);
+export const LAST_KEY_CHANGE = 'SELECT MAX(number) AS last FROM key_changes';
+export const LIST_KEY_CHANGES = 'SELECT DISTINCT kind, id FROM key_changes WHERE number > ?';
+const FIRST_KEY_CHANGE = 'SELECT MIN(number) AS first FROM key_changes';
+
+/** The rows after a position, as JSON arrays that are joined by commas. */
+interface Changes {
+  readonly after: number;
+  readonly position: number;
+  readonly rows: string;
+}
+
+/** The rows of accounts.db that nodes need to check keys, and their changes. A position is the number of a change. */
+export class KeyFeed {
+  readonly #database: Database;
+  readonly #pages;
+  readonly #finds;
+  readonly #sql;
+  /** Many nodes are at the same position. */
+  #latest: Changes | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+    const statements = (texts: readonly string[]) =>
+      KEY_ROW_KINDS.map((_, at) => database.query<TextRow, [string | number]>(texts[at]!));
+    this.#pages = statements(NEXT_KEY_ROWS);
+    this.#finds = statements(FIND_KEY_ROW);
+    this.#sql = {
+      first: database.query<{ first: number | null }, []>(FIRST_KEY_CHANGE),
+      last: database.query<{ last: number | null }, []>(LAST_KEY_CHANGE),
+      changes: database.query<{ kind: KeyRowKind; id: string | number }, [number]>(LIST_KEY_CHANGES),
+    };
+  }
+
+  /** The position of now. */
+  get position(): number {
+    return this.#database.readShared(() => this.#sql.last.get()!.last ?? 0);
+  }
+
+  /**
+   * All rows, as JSON arrays that are joined by commas. Each step is a view of its own: the changes since the position before the first
+   * step have to follow.
+   */
+  *rows(): Generator<string> {
+    for (const [at, kind] of KEY_ROW_KINDS.entries()) {
+      // Ids of accounts are positive numbers, all others texts.
+      let after: string | number | undefined = kind === 'account' ? 0 : '';
+      while (after !== undefined) {
+        const from: string | number = after;
+        const found: TextRow[] = this.#database.read(() => this.#pages[at]!.all(from));
+        if (found.length > 0) yield found.map(({ text }) => text).join();
+        after = found[ROWS_MAX - 1]?.id;
+      }
+    }
+  }
+
+  /** The rows that have changed since a position; undefined if that is not known any more: all rows are needed again. */
+  changesAfter(after: number): Changes | undefined {
+    return this.#database.read(() => {
+      const position = this.#sql.last.get()!.last ?? 0;
+      const latest = this.#latest;
+      if (latest?.after === after && latest.position === position) return latest;
+      const first = this.#sql.first.get()!.first ?? 0;
+      if (after > position || first > after + 1) return undefined;
+      const rows = this.#sql.changes.all(after).map(({ kind, id }) => {
+        const found = this.#finds[KEY_ROW_KINDS.indexOf(kind)]!.get(id);
+        return found?.text ?? JSON.stringify([kind, id]);
+      });
+      this.#latest = { after, position, rows: rows.join() };
+      return this.#latest;
+    });
+  }
+}
