@@ -13,8 +13,10 @@ import { siteController } from './docs/site.ts';
 import type { McpDeps } from './mcp/mcp-route.ts';
 import { type Metrics, summed } from './metrics/metrics.ts';
 import { RequestMetrics } from './metrics/request-metrics.ts';
+import type { NodeRoutesHost } from './node/node-routes.ts';
 import { assetsController, COPY_SCRIPT, FRAME_STYLE, LOGO, REPLAY_SCRIPT, STYLE } from './pages/assets.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
+import type { Admissions } from './plugins/admission.ts';
 import { Arrivals, type Edge } from './plugins/arrivals.ts';
 import { callAtOnce, callHooksAtOnce } from './plugins/at-once.ts';
 import { cacheMetrics } from './plugins/cache-metrics.ts';
@@ -69,6 +71,8 @@ export interface AppDeps {
   readonly hasAccounts?: boolean;
   /** The tools for agents, at /mcp. Left out: there is no such path. */
   readonly mcp?: ((deps: McpDeps) => Elysia) | undefined;
+  /** The admissions by nodes, and the routes that nodes use. Left out: there are no nodes. */
+  readonly nodes?: { readonly admissions: Admissions; readonly routes: (host: NodeRoutesHost) => Elysia } | undefined;
   /** True if no request needs a key. Only allowed if no other program can send requests. */
   readonly isOpen?: boolean;
   /** For a process that replays: no answer shows more than the clock of a replay allows. */
@@ -102,16 +106,18 @@ export function createApp(appDeps: AppDeps) {
     pages = () => new Elysia(),
     hasAccounts = false,
     mcp = () => new Elysia(),
+    nodes,
     replay,
     isOpen = replay !== undefined && !replay.needsKeys,
   } = appDeps;
-  const addresses = new ClientAddresses(edge.trustedProxies ?? [], () => app.server);
+  const addresses = new ClientAddresses(edge.trustedProxies ?? [], () => app.server, nodes?.admissions);
   const wallMs = () => clocks().wallMs;
   const rateLimit = new RateLimit(clocks, addresses, counts, isOpen);
   const paths = new MountedPaths(() => app.routes);
   const accessDeps: AccessDeps = {
     registry,
     viewTokens,
+    admissions: nodes?.admissions,
     samples,
     isOpen,
     grantNeeded: replay === undefined ? undefined : 'replay',
@@ -181,6 +187,7 @@ export function createApp(appDeps: AppDeps) {
     })
     .use(v1)
     .use(replayed)
+    .use(nodes?.routes({ rateLimit, server: deps.server, logCut: logCut('feed') }) ?? new Elysia())
     .use(mcp({ access: accessDeps, version, cors: edge.cors, handle, logError }))
     // The following paths are outside /v1 and need no key.
     .onBeforeHandle(({ request, set, route }) => {

@@ -189,8 +189,11 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
     set.observer.keyId = holder.key.id;
     set.observer.tier = holder.tier.id;
   }
-  if (deps.usage !== undefined) set.usage = deps.usage.of(holder.key.id, route, request.method === 'HEAD');
-  deps.rateLimit.chargeKey(holder, set, now);
+  // A node has counted its key's request, and counts the answer.
+  if (deps.admissions?.of(request)?.keyId === undefined) {
+    if (deps.usage !== undefined) set.usage = deps.usage.of(holder.key.id, route, request.method === 'HEAD');
+    deps.rateLimit.chargeKey(holder, set, now);
+  }
   refuseUngranted(holder.tier, deps.grantNeeded, undefined);
   return holder;
 }

@@ -1,6 +1,8 @@
 import type { ClockReading } from '../../domain/rate-window.ts';
 import type { RequestMetrics } from '../metrics/request-metrics.ts';
+import { pathOf } from '../request-target.ts';
 import type { AccessLog } from './access-log.ts';
+import { ADMISSION } from './admission.ts';
 import { keepWellFormedKey } from './authentication.ts';
 import type { ClientAddresses } from './client-address.ts';
 import type { Cors } from './cors.ts';
@@ -58,6 +60,8 @@ export class Arrivals {
   begin({ request, set }: RequestContext): Response | undefined {
     const { edge, addresses, rateLimit, refuse } = this.#deps;
     const { accessLog, cors, isSecure = false } = edge;
+    // The client's address, and the id of the request, depend on it.
+    const refusal = addresses.admissions?.accept(request);
     const requestId = requestIdOf(request, addresses);
     set.headers['x-request-id'] = requestId;
     set.headers['x-content-type-options'] = 'nosniff';
@@ -68,6 +72,10 @@ export class Arrivals {
       const address = accessLog === undefined ? '' : addresses.of(request);
       set.observer = new ObservedRequest(this.#observation, request, requestId, address);
     }
+    if (refusal !== undefined) {
+      set.headers[ADMISSION] = 'refused';
+      throw refusal;
+    }
     refuseMalformed(request, this.#allowedHosts);
     refuse(request);
     if (cors?.isPreflight(request) === true) {
@@ -75,7 +83,12 @@ export class Arrivals {
       rateLimit.chargePreflight({ request, set });
       return cors.preflightAnswer(set);
     }
-    keepWellFormedKey(request);
+    if (addresses.admissions === undefined || !isForNodes(request)) keepWellFormedKey(request);
     return undefined;
   }
+}
+
+/** Returns true for the routes that nodes use: they have another scheme of authorization. */
+function isForNodes(request: Request): boolean {
+  return pathOf(request).startsWith('/node/');
 }

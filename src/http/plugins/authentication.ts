@@ -2,6 +2,7 @@ import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
 import type { KeyHolder } from '../../store/key-directory.ts';
 import type { Registry } from '../../store/registry.ts';
+import type { Admissions } from './admission.ts';
 import { VIEW_TOKEN_PREFIX, type ViewTokens } from './view-tokens.ts';
 
 /** The holder of a request's key. */
@@ -45,18 +46,22 @@ export interface AuthenticationDeps {
   readonly registry: Pick<Registry, 'database' | 'keyDirectory'>;
   /** Undefined: the service issues no view tokens. */
   readonly viewTokens: ViewTokens | undefined;
+  /** Undefined: there are no nodes. */
+  readonly admissions?: Admissions | undefined;
 }
 
 /**
- * The holder of the request's key, or of the key that its token was issued for; undefined if it is invalid. Looked up for every request:
+ * The holder of the request's key, of the key that a node has checked, or of the key that its token was issued for; undefined if it is invalid. Looked up for every request:
  * revocations and ends of grants apply immediately. A token may only read.
  */
 export function keyHolderOf(
-  { registry: { database, keyDirectory }, viewTokens }: AuthenticationDeps,
+  { registry: { database, keyDirectory }, viewTokens, admissions }: AuthenticationDeps,
   request: Request,
   token: string | undefined,
   nowMs: InstantMs,
 ): RequestHolder | undefined {
+  const admitted = admissions?.of(request)?.keyId;
+  if (admitted !== undefined) return database.readShared(() => keyDirectory.findById(admitted, nowMs));
   // Without a header the bearer plugin reads the key from the query, which is not allowed.
   if (token === undefined || !request.headers.has('authorization')) return undefined;
   if (!token.startsWith(VIEW_TOKEN_PREFIX)) return database.readShared(() => keyDirectory.find(token, nowMs));

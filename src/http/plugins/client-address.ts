@@ -1,4 +1,5 @@
 import { isLoopback } from '../../domain/loopback.ts';
+import type { Admissions } from './admission.ts';
 import { containsAddress, formatIpAddress, type IpNetwork, parseIpAddress } from './ip-address.ts';
 import { LOOPBACK_HOSTS } from './request-checks.ts';
 
@@ -33,13 +34,19 @@ export class ClientAddresses {
   /** Requests that this process sends itself for those of clients. */
   readonly #senders = new WeakMap<Request, Request>();
 
+  /** Those of nodes, which state the addresses of their clients; undefined: there are no nodes. */
+  readonly admissions: Admissions | undefined;
+
   /** `server`: the one that listens now; null while none does. */
-  constructor(trusted: readonly IpNetwork[], server: () => AddressSource | null) {
+  constructor(trusted: readonly IpNetwork[], server: () => AddressSource | null, admissions?: Admissions) {
     this.#trusted = trusted;
     this.#server = server;
+    this.admissions = admissions;
   }
 
   of(request: Request): string {
+    const admission = this.#admissionOf(request);
+    if (admission !== undefined) return admission.address;
     const peer = this.#peerOf(request);
     if (!this.#trusts(peer)) return peer;
     const forwardedFor = request.headers.get('x-forwarded-for');
@@ -53,8 +60,9 @@ export class ClientAddresses {
     this.#senders.set(request, sender);
   }
 
-  /** Returns true if a trusted proxy has forwarded the request. */
+  /** Returns true if a trusted proxy or a node has forwarded the request. */
   isFromProxy(request: Request): boolean {
+    if (this.#admissionOf(request) !== undefined) return true;
     return this.#trusted.length > 0 && this.#trusts(this.#peerOf(request));
   }
 
@@ -68,8 +76,12 @@ export class ClientAddresses {
     // By default nginx adds nothing else, and sends the address of this server as Host. Browsers keep connections.
     const isForwarded =
       headers.get('connection') === 'close' || [...headers.keys()].some((name) => FORWARDED.test(name));
-    const mayBeForwarded = isForwarded || this.#trusted.length > 0;
+    const mayBeForwarded = isForwarded || this.#trusted.length > 0 || this.#admissionOf(request) !== undefined;
     return !mayBeForwarded && LOOPBACK_HOSTS.includes(host) && isLoopback(this.#peerOf(request));
+  }
+
+  #admissionOf(request: Request) {
+    return this.admissions?.of(this.#senders.get(request) ?? request);
   }
 
   #peerOf(request: Request): string {

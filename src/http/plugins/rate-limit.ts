@@ -89,6 +89,8 @@ export class RateLimit {
 
   #charge(budgets: AddressBudgets, { request, set: { headers } }: RequestContext, what: string): void {
     if (this.#isOff || headers['x-ratelimit-limit'] !== undefined) return;
+    // A node has counted it with its key.
+    if (this.#addresses.admissions?.of(request)?.keyId !== undefined) return;
     const allowance = budgets.charge(this.#addresses.of(request), this.#clocks());
     setHeaders(headers, allowance);
     if (allowance.allowed) return;

@@ -11,6 +11,8 @@ export interface Reader {
   readonly request: Request;
   /** Sets the server's idle timeout of the connection; null if a request is handled without a server. */
   readonly server: { timeout(request: Request, seconds: number): void } | null;
+  /** Instead of READER_SECONDS. */
+  readonly readerSeconds?: number;
   /** The counters of the answer's bytes. */
   readonly set?: Pick<ResponseSettings, 'usage' | 'observer'>;
 }
@@ -26,7 +28,7 @@ export const PULLED_BODY_HEADERS = { connection: 'close' } as const;
  */
 export function pulledBody(
   chunksUntil: (left: AbortSignal) => AsyncGenerator<Uint8Array>,
-  { request, server, set: { usage, observer } = {} }: Reader,
+  { request, server, readerSeconds = READER_SECONDS, set: { usage, observer } = {} }: Reader,
   whenEnded: (error?: unknown) => void,
 ): ReadableStream<Uint8Array> {
   const leaving = new AbortController();
@@ -45,7 +47,7 @@ export function pulledBody(
           const next = await chunks.next();
           // The client may have left since.
           if (left.aborted) return;
-          server?.timeout(request, READER_SECONDS);
+          server?.timeout(request, readerSeconds);
           if (next.done !== true) {
             usage?.sent(next.value.length);
             observer?.sent(next.value.length);

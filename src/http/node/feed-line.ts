@@ -1,0 +1,27 @@
+import type { InstantMs } from '../../domain/instant.ts';
+import type { KeyRow } from '../../store/key-rows.ts';
+import type { NodeSession } from '../plugins/admission.ts';
+
+/** The first line of a feed. It has secrets: it is never logged. */
+export interface Hello {
+  /** That of home. */
+  readonly version: string;
+  readonly archiveId: string;
+  /** The secret of the keys' digests, in hexadecimal. */
+  readonly keySecret: string;
+  /** The tier of accounts without a grant. */
+  readonly newAccountTier: string;
+  /** Signs the admissions of the node. */
+  readonly session: NodeSession;
+}
+
+/** A line of a feed, from home to a node. */
+export interface FeedLine {
+  readonly hello?: Hello;
+  /** New and changed rows. */
+  readonly rows?: readonly KeyRow[];
+  /** All rows of the beginning have been sent: others that the node has do not exist any more. */
+  readonly ready?: true;
+  /** Home's clock. A line has it each second. */
+  readonly now?: InstantMs;
+}
