@@ -110,3 +110,61 @@ CREATE TABLE sealed_series (
 CREATE UNIQUE INDEX sealed_markets_by_path ON sealed_markets (path);
 CREATE INDEX sealed_markets_by_size ON sealed_markets (bytes);
 CREATE INDEX sealed_series_by_market ON sealed_series (market_key);
+
+CREATE TABLE publication (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  address TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE changed_markets (
+  market_key INTEGER PRIMARY KEY,
+  urgency INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX changed_markets_by_urgency ON changed_markets (urgency);
+
+CREATE TABLE replica (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  number INTEGER NOT NULL,
+  digest TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER market_added AFTER INSERT ON markets WHEN EXISTS (SELECT 1 FROM publication) BEGIN
+  INSERT INTO changed_markets (market_key, urgency) VALUES (NEW.market_key, 1)
+    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
+END;
+
+CREATE TRIGGER market_changed AFTER UPDATE ON markets WHEN EXISTS (SELECT 1 FROM publication) BEGIN
+  INSERT INTO changed_markets (market_key, urgency) VALUES (NEW.market_key, 0)
+    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
+END;
+
+CREATE TRIGGER market_deleted AFTER DELETE ON markets WHEN EXISTS (SELECT 1 FROM publication) BEGIN
+  INSERT INTO changed_markets (market_key, urgency) VALUES (OLD.market_key, 2)
+    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
+END;
+
+CREATE TRIGGER market_sealed AFTER INSERT ON sealed_markets WHEN EXISTS (SELECT 1 FROM publication) BEGIN
+  INSERT INTO changed_markets (market_key, urgency) VALUES (NEW.market_key, 1)
+    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
+END;
+
+CREATE TRIGGER market_unsealed AFTER DELETE ON sealed_markets WHEN EXISTS (SELECT 1 FROM publication) BEGIN
+  INSERT INTO changed_markets (market_key, urgency) VALUES (OLD.market_key, 2)
+    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
+END;
+
+CREATE TRIGGER coin_series_added AFTER INSERT ON series WHEN NEW.market_key IS NULL AND EXISTS (SELECT 1 FROM publication) BEGIN
+  INSERT INTO changed_markets (market_key, urgency) VALUES (0, 1)
+    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
+END;
+
+CREATE TRIGGER coin_series_deleted AFTER DELETE ON series WHEN OLD.market_key IS NULL AND EXISTS (SELECT 1 FROM publication) BEGIN
+  INSERT INTO changed_markets (market_key, urgency) VALUES (0, 2)
+    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
+END;
+
+CREATE TRIGGER archive_identified AFTER UPDATE ON archive WHEN EXISTS (SELECT 1 FROM publication) BEGIN
+  INSERT INTO changed_markets (market_key, urgency) VALUES (0, 2)
+    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
+END;

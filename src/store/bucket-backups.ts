@@ -1,4 +1,3 @@
-import { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
@@ -20,9 +19,8 @@ import { BACKUP_NAME, backupName, deleteUnfinished, type KeptBackup } from './ke
 import { KEY_SECRET_FILE } from './key-secret.ts';
 import { discard, draftOf, flush, writeNew } from './on-disk.ts';
 import { BOOKS, NEXT_SEALED_PATH, SEALED_BY_PATH } from './sealed-files.ts';
+import { inParallel, objectIn, StoredObjects } from './stored-objects.ts';
 
-/** Requests under way. Each has one object in memory: a pack, or the file of a sealed market. */
-const PARALLEL = 4;
 /** The most that a list of the sealed markets of one day may have. */
 const LIST_BYTES_MAX = 1 << 28;
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
@@ -88,7 +86,7 @@ export async function backUpToBucket(
   { check, keep, leaseMs, ...options }: BucketBackupOptions,
 ): Promise<BucketBackup> {
   await using writer = await BucketWriter.take(bucket, clock, leaseMs);
-  using stored = new StoredObjects(bucket);
+  using stored = new StoredObjects(bucket, 'files/');
   await stored.load();
   const earlier = await newestOf(bucket).catch(unlessUnreadable);
   const draft = draftOf(join(directory, 'backup'));
@@ -147,7 +145,7 @@ export async function downloadBackup(
     throw new DomainError('unavailable', `there is ${which} in '${bucket.address}': 'bookreel backup' writes one`);
   }
   const { files, keySecret, keySecretSha256, days } = found;
-  const get = (sha256: string) => objectIn(bucket, sha256);
+  const get = (sha256: string) => objectIn(bucket, `files/${sha256}`, sha256);
   // Compressed: the lists of all days may be long.
   const lists: Buffer[] = [];
   for (const { list } of days) lists.push(await get(list));
@@ -306,82 +304,6 @@ async function nameObjectsOf(bucket: Bucket, name: string, stored: StoredObjects
   }
 }
 
-/** The objects `files/SHA256` of a bucket, and those among them that a backup names. Their list is in a temporary file if it is long. */
-class StoredObjects implements Disposable {
-  uploadedBytes = 0;
-  readonly #bucket: Bucket;
-  readonly #sqlite = new Sqlite(':memory:', { strict: true });
-  readonly #sql;
-
-  constructor(bucket: Bucket) {
-    this.#bucket = bucket;
-    this.#sqlite.run(
-      'CREATE TEMP TABLE objects (sha256 TEXT PRIMARY KEY, bytes INTEGER NOT NULL, named INTEGER NOT NULL) STRICT, WITHOUT ROWID',
-    );
-    this.#sql = {
-      add: this.#sqlite.query<never, [string, number, number]>(
-        'INSERT INTO objects (sha256, bytes, named) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET bytes = ?2, named = ?3',
-      ),
-      find: this.#sqlite.query<{ bytes: number; named: number }, [string]>(
-        'SELECT bytes, named FROM objects WHERE sha256 = ?',
-      ),
-      name: this.#sqlite.query<never, [string]>('UPDATE objects SET named = 1 WHERE sha256 = ?'),
-      unnamed: this.#sqlite.query<{ sha256: string }, [string]>(
-        'SELECT sha256 FROM objects WHERE sha256 > ? AND named = 0 ORDER BY sha256 LIMIT 1',
-      ),
-    };
-  }
-
-  async load(): Promise<void> {
-    for await (const { name, bytes } of this.#bucket.list('files/')) {
-      const sha256 = name.slice('files/'.length);
-      if (/^[0-9a-f]{64}$/.test(sha256)) this.#sql.add.run(sha256, bytes, 0);
-    }
-  }
-
-  readonly has = (sha256: string, bytes?: number): boolean => {
-    const found = this.#sql.find.get(sha256);
-    return found !== null && (bytes === undefined || found.bytes === bytes);
-  };
-
-  /** Notes that a backup that is kept names this object. */
-  readonly name = (sha256: string): void => void this.#sql.name.run(sha256);
-
-  isNamed(sha256: string): boolean {
-    return this.#sql.find.get(sha256)?.named === 1;
-  }
-
-  /** Writes an object unless it is there, and names it. */
-  readonly put = async (bytes: Uint8Array): Promise<string> => {
-    const sha256 = sha256Of(bytes);
-    if (!this.has(sha256, bytes.length)) {
-      const name = `files/${sha256}`;
-      // Other bytes of this name are a damaged object.
-      if (!(await this.#bucket.create(name, bytes))) await this.#bucket.put(name, bytes);
-      this.uploadedBytes += bytes.length;
-    }
-    this.#sql.add.run(sha256, bytes.length, 1);
-    return sha256;
-  };
-
-  async get(sha256: string): Promise<Uint8Array> {
-    return await objectIn(this.#bucket, sha256);
-  }
-
-  *unnamed(): Generator<string> {
-    for (let after = ''; ; ) {
-      const next = this.#sql.unnamed.get(after);
-      if (next === null) return;
-      after = next.sha256;
-      yield `files/${after}`;
-    }
-  }
-
-  [Symbol.dispose](): void {
-    this.#sqlite.close();
-  }
-}
-
 function objectOf(name: string): string {
   return `backups/${name}.json`;
 }
@@ -413,13 +335,6 @@ async function namedBackup(bucket: Bucket, name: string): Promise<Manifest | und
   return parsed(Manifest, found.bytes, `'${bucket.address}/${name}'`, remedy);
 }
 
-async function objectIn(bucket: Bucket, sha256: string): Promise<Buffer> {
-  const found = await bucket.get(`files/${sha256}`, sha256);
-  if (found !== undefined) return found.bytes;
-  const remedy = 'the next backup writes it again if the archive still has it; until then restore another backup';
-  throw new DomainError('unreadable', `'files/${sha256}' is missing in '${bucket.address}': ${remedy}`);
-}
-
 function sealedIn(list: Uint8Array): Static<typeof SealedList> {
   return parsed(SealedList, expand(list, LIST_BYTES_MAX), 'a list of sealed markets');
 }
@@ -438,21 +353,4 @@ function parsed<Schema extends TSchema>(
     if (!(error instanceof SyntaxError)) throw error;
   }
   throw new DomainError('unreadable', `${what} is damaged, or of another program: ${remedy}`);
-}
-
-/** Works on a few items at a time. After an error it begins no other one, and throws it when those under way have ended. */
-async function inParallel<T>(items: Iterable<T>, work: (item: T) => unknown): Promise<void> {
-  const iterator = items[Symbol.iterator]();
-  const errors: unknown[] = [];
-  const workers = Array.from({ length: PARALLEL }, async () => {
-    for (let next = iterator.next(); next.done !== true && errors.length === 0; next = iterator.next()) {
-      try {
-        await work(next.value);
-      } catch (error) {
-        errors.push(error);
-      }
-    }
-  });
-  await Promise.all(workers);
-  if (errors.length > 0) throw errors[0];
 }

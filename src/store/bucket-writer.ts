@@ -3,7 +3,12 @@ import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Bucket } from './bucket.ts';
 
-const LOCK = 'writer.json';
+/** The object of a writer, and what it writes. */
+export interface WriterRole {
+  readonly lock: string;
+  readonly work: string;
+}
+const BACKUPS: WriterRole = { lock: 'writer.json', work: 'another backup is written' };
 /** A writer that was killed is forgotten after this time, by the clock of the storage. */
 const LEASE_MS = 120_000;
 
@@ -15,6 +20,7 @@ const LEASE_MS = 120_000;
 export class BucketWriter implements AsyncDisposable {
   readonly #bucket: Bucket;
   readonly #clock: () => InstantMs;
+  readonly #role: WriterRole;
   readonly #timer: NodeJS.Timeout;
   readonly #text: Uint8Array;
   readonly #renewMs: number;
@@ -23,9 +29,17 @@ export class BucketWriter implements AsyncDisposable {
   #isLost = false;
   #writing: Promise<boolean> = Promise.resolve(true);
 
-  private constructor(bucket: Bucket, clock: () => InstantMs, text: Uint8Array, leaseMs: number, takenMs: InstantMs) {
+  private constructor(
+    bucket: Bucket,
+    clock: () => InstantMs,
+    role: WriterRole,
+    text: Uint8Array,
+    leaseMs: number,
+    takenMs: InstantMs,
+  ) {
     this.#bucket = bucket;
     this.#clock = clock;
+    this.#role = role;
     this.#text = text;
     this.#renewMs = leaseMs / 4;
     this.#renewedMs = takenMs;
@@ -34,26 +48,27 @@ export class BucketWriter implements AsyncDisposable {
   }
 
   /** Throws 'in-use' if another one writes, 'unavailable' if the storage ignores conditions: then nothing keeps two writers apart. */
-  static async take(bucket: Bucket, clock: () => InstantMs, leaseMs = LEASE_MS): Promise<BucketWriter> {
+  static async take(bucket: Bucket, clock: () => InstantMs, leaseMs = LEASE_MS, role = BACKUPS): Promise<BucketWriter> {
     const takenMs = clock();
     const [text, other] = [claim(), claim()];
-    const found = await bucket.get(LOCK);
+    const found = await bucket.get(role.lock);
     const isFree = found === undefined || found.bytes.length === 0 || found.ageMs >= leaseMs;
     const isOurs =
-      isFree && (found === undefined ? await bucket.create(LOCK, text) : await bucket.replace(LOCK, text, found.tag));
-    if (!isOurs) throw inUse(bucket, leaseMs);
-    if (await bucket.create(LOCK, other)) {
+      isFree &&
+      (found === undefined ? await bucket.create(role.lock, text) : await bucket.replace(role.lock, text, found.tag));
+    if (!isOurs) throw inUse(bucket, role, leaseMs);
+    if (await bucket.create(role.lock, other)) {
       throw new DomainError(
         'unavailable',
-        `'${bucket.address}' ignores conditions of writes (If-None-Match), so two backups could destroy one another: use a storage that has them`,
+        `'${bucket.address}' ignores conditions of writes (If-None-Match), so two writers could destroy what the other one writes: use a storage that has them`,
       );
     }
-    return new BucketWriter(bucket, clock, text, leaseMs, takenMs);
+    return new BucketWriter(bucket, clock, role, text, leaseMs, takenMs);
   }
 
   /** Throws 'in-use' if another one has become the writer. */
   async hold(): Promise<void> {
-    if (!(await this.#renew())) throw inUse(this.#bucket, 0);
+    if (!(await this.#renew())) throw inUse(this.#bucket, this.#role, 0);
   }
 
   /** As `hold`, before each of many steps: it asks the storage only if the last renewal is older than a quarter of the lease. */
@@ -75,9 +90,9 @@ export class BucketWriter implements AsyncDisposable {
       .then(async () => {
         if (this.#isLost) return false;
         const beginMs = this.#clock();
-        const found = await this.#bucket.get(LOCK);
+        const found = await this.#bucket.get(this.#role.lock);
         this.#isLost = !(
-          found?.bytes.equals(this.#text) === true && (await this.#bucket.replace(LOCK, text, found.tag))
+          found?.bytes.equals(this.#text) === true && (await this.#bucket.replace(this.#role.lock, text, found.tag))
         );
         if (!this.#isLost) this.#renewedMs = beginMs;
         return !this.#isLost;
@@ -90,10 +105,7 @@ function claim(): Uint8Array {
   return Buffer.from(`${JSON.stringify({ writer: randomBytes(16).toString('hex') })}\n`);
 }
 
-function inUse({ address }: Bucket, leaseMs: number): DomainError {
+function inUse({ address }: Bucket, { work }: WriterRole, leaseMs: number): DomainError {
   const killed = leaseMs === 0 ? '' : `; one that was killed is forgotten after ${leaseMs / 1000} s`;
-  return new DomainError(
-    'in-use',
-    `another backup is written to '${address}': run this again when it is done${killed}`,
-  );
+  return new DomainError('in-use', `${work} to '${address}': run this again when it is done${killed}`);
 }

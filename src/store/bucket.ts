@@ -44,6 +44,7 @@ export interface BucketAccess {
 export interface BucketTimes {
   readonly answerMs: number;
   readonly pauseMs: number;
+  readonly tries: number;
 }
 
 /** An object of a bucket. */
@@ -135,16 +136,19 @@ export class Bucket {
   constructor(access: BucketAccess, clock: () => InstantMs, times?: Partial<BucketTimes>) {
     this.access = access;
     this.#clock = clock;
-    this.#times = { answerMs: ANSWER_MS, pauseMs: PAUSE_MS, ...times };
+    this.#times = { answerMs: ANSWER_MS, pauseMs: PAUSE_MS, tries: TRIES, ...times };
   }
 
   get address(): string {
     return this.access.address;
   }
 
-  /** Undefined if there is none. With `sha256` other bytes are asked for again, and refused in the end ('unreadable'). */
-  async get(name: string, sha256?: string): Promise<BucketObject | undefined> {
-    const answer = await this.#ask('GET', name, {}, (bytes) => sha256 === undefined || sha256Of(bytes) === sha256);
+  /**
+   * Undefined if there is none. Bytes that are not whole, or do not have this SHA-256, are asked for again, and refused in the end ('unreadable').
+   */
+  async get(name: string, whole?: string | ((bytes: Buffer) => boolean)): Promise<BucketObject | undefined> {
+    const isWhole = typeof whole === 'string' ? (bytes: Buffer) => sha256Of(bytes) === whole : whole;
+    const answer = await this.#ask('GET', name, {}, isWhole);
     if (answer.status === 404) return undefined;
     const [date, modified] = ['date', 'last-modified'].map((header) => Date.parse(answer.headers.get(header) ?? ''));
     return { bytes: answer.bytes, tag: answer.headers.get('etag') ?? '', ageMs: date! - modified! };
@@ -225,12 +229,14 @@ export class Bucket {
         const passes = status < 300 || (status >= 500 && status !== 501) || status === 429 || PASSING.test(code);
         if (!passes) throw new DomainError('unavailable', this.#sentence(method, name, answer));
         fault = `'${this.#origin}' answers ${status} ${code}`.trimEnd();
-        if (status < 300 && tries >= TRIES) {
-          const remedy = 'delete this object, and the next backup writes it again if the archive still has it';
+        if (status < 300 && tries >= this.#times.tries) {
+          const remedy =
+            'delete this object, and the next backup or publication writes it again if the archive still has it';
           throw new DomainError('unreadable', `'${this.address}/${name}' is damaged: ${remedy}`);
         }
       }
-      if (tries >= TRIES) throw new DomainError('unavailable', `${fault}, after ${TRIES} tries: run this again later`);
+      if (tries >= this.#times.tries)
+        throw new DomainError('unavailable', `${fault}, after ${tries} tries: run this again later`);
       await Bun.sleep(this.#times.pauseMs * 2 ** (tries - 1) * (0.5 + Math.random() / 2));
     }
   }

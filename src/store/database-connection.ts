@@ -117,6 +117,17 @@ export function copyPages(path: string, source: number, target: string): boolean
   }
 }
 
+/**
+ * Merges the log of a database into its file, which stays as it is until `Symbol.dispose`: what is written meanwhile is in the log. Undefined if other
+ * connections keep the log from being merged.
+ */
+export function holdFile(path: string): Disposable | undefined {
+  using stack = new DisposableStack();
+  const [writer, reader] = [0, 1].map(() => stack.use(new Sqlite(path, { readwrite: true, strict: true })));
+  if (!holdMerged(writer!, reader!, path)) return undefined;
+  return stack.move();
+}
+
 /** Opens a view of `reader` in which the file alone is the database. */
 function holdMerged(writer: Sqlite, reader: Sqlite, path: string): boolean {
   for (let tries = 0; tries < EMPTY_LOG.tries; tries += 1) {

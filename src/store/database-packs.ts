@@ -8,6 +8,8 @@ import { PAGE_BYTES } from './database-connection.ts';
 const BLOCKS_MAX = 1 << 20;
 /** The blocks of a pack, before they are compressed. */
 const PACK_BYTES = 8 << 20;
+/** The blocks that are looked at in one turn of the event loop: 8 MB at least. */
+const BLOCKS_PER_TURN = 1024;
 /** A pack of which less than this part is in use is not used again. */
 const USED_MIN = 0.25;
 /** The beginning of the SHA-256 of a block, the number of its pack, its place in the pack. */
@@ -52,6 +54,7 @@ export async function storePacks(
     const block = Buffer.alloc(blockBytes);
     const inUse = new Uint32Array(known?.packs.length ?? 0);
     for (let at = 0; at < entries.length; at += ENTRY_BYTES) {
+      if (at % (BLOCKS_PER_TURN * ENTRY_BYTES) === 0) await Bun.sleep(0);
       const length = readSync(file, block, 0, blockBytes, (at / ENTRY_BYTES) * blockBytes);
       createHash('sha256').update(block.subarray(0, length)).digest().copy(entries, at, 0, HASH_BYTES);
       if (isSame(known, entries, at)) inUse[known!.entries.readUInt32LE(at + PACK_AT)]! += 1;

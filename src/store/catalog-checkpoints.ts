@@ -1,0 +1,103 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { DomainError } from '../domain/errors.ts';
+import type { Bucket } from './bucket.ts';
+import { type CatalogState, numbered, Sha256 } from './catalog.ts';
+import type { CatalogReplica } from './catalog-replica.ts';
+import { holdFile } from './database-connection.ts';
+import { explained } from './database-errors.ts';
+import { RECORDINGS } from './database-file.ts';
+import { readPacks, storePacks, tableBytes, tableOf } from './database-packs.ts';
+import { flush } from './on-disk.ts';
+import { objectIn, type StoredObjects } from './stored-objects.ts';
+
+const FOLDER = 'checkpoints/';
+export const PARTS = 'parts/';
+
+/**
+ * The object `checkpoints/000000001000.json`, written after the objects that it names, `parts/SHA256`: a replica as of one object of the catalog. Like
+ * a backup it is a table of packs, see `database-packs.ts`: a checkpoint shares most of them with the one before.
+ */
+const Checkpoint = Type.Object({
+  format: Type.Literal('bookreel-checkpoint'),
+  schema: Type.Literal(RECORDINGS.version),
+  number: Type.Integer({ minimum: 1 }),
+  digest: Sha256,
+  archiveId: Type.String(),
+  table: Sha256,
+  packs: Type.Array(Sha256),
+});
+export type Checkpoint = Static<typeof Checkpoint>;
+
+/** The numbers of the checkpoints in a bucket, ascending. */
+export async function checkpointNumbers(bucket: Bucket): Promise<number[]> {
+  const numbers: number[] = [];
+  for await (const { name } of bucket.list(FOLDER)) {
+    const [, digits] = /^checkpoints\/(\d{12})\.json$/.exec(name) ?? [];
+    if (digits !== undefined) numbers.push(Number(digits));
+  }
+  return numbers;
+}
+
+/** Undefined if it was deleted. Throws 'unreadable' if it is damaged, or of another version. */
+export async function checkpointOf(bucket: Bucket, number: number): Promise<Checkpoint | undefined> {
+  const name = checkpointObject(number);
+  const found = await bucket.get(name);
+  if (found === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(found.bytes.toString());
+    if (Value.Check(Checkpoint, value) && value.number === number) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new DomainError('unreadable', `'${name}' is damaged, or of another version of bookreel`);
+}
+
+export function checkpointObject(number: number): string {
+  return `${FOLDER}${numbered(number)}.json`;
+}
+
+/** Writes a checkpoint of a replica as it is when this is called; it may be written meanwhile. False: others keep its file from being read. */
+export async function writeCheckpoint(
+  bucket: Bucket,
+  replica: CatalogReplica,
+  parts: StoredObjects,
+  before: Checkpoint | undefined,
+): Promise<Checkpoint | undefined> {
+  const { state, archiveId } = replica;
+  using held = holdFile(replica.database.path);
+  if (held === undefined || archiveId === undefined) return undefined;
+  const known = before === undefined ? undefined : tableOf(await parts.get(before.table));
+  const table = await storePacks(replica.database.path, known, parts.put, parts.has);
+  const checkpoint: Checkpoint = {
+    ...{ format: 'bookreel-checkpoint', schema: RECORDINGS.version, ...state, archiveId },
+    table: await parts.put(tableBytes(table)),
+    packs: table.packs.map(({ sha256 }) => sha256),
+  };
+  const bytes = Buffer.from(`${JSON.stringify(checkpoint)}\n`);
+  if (!(await bucket.create(checkpointObject(state.number), bytes)))
+    await bucket.put(checkpointObject(state.number), bytes);
+  return checkpoint;
+}
+
+/** Writes the replica of a checkpoint into a new file, which is on disk when this returns. Throws 'unreadable' if a part is damaged or missing. */
+export async function downloadCheckpoint(bucket: Bucket, { table }: Checkpoint, path: string): Promise<void> {
+  const get = async (sha256: string) => await objectIn(bucket, `${PARTS}${sha256}`, sha256);
+  const found = tableOf(await get(table));
+  const file = explained(path, () => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return openSync(path, 'wx', 0o600);
+  });
+  try {
+    await readPacks(found, get, file);
+  } finally {
+    closeSync(file);
+  }
+  flush(path);
+}
+
+export function stateOf({ number, digest }: Checkpoint): CatalogState {
+  return { number, digest };
+}

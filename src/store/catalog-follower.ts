@@ -1,0 +1,224 @@
+import { existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { DomainError } from '../domain/errors.ts';
+import type { Bucket } from './bucket.ts';
+import { catalogObject, decodeObject, isWhole } from './catalog.ts';
+import {
+  type Checkpoint,
+  checkpointNumbers,
+  checkpointOf,
+  downloadCheckpoint,
+  stateOf,
+} from './catalog-checkpoints.ts';
+import { CatalogReplica } from './catalog-replica.ts';
+import { Database } from './database.ts';
+import { type DatabaseFile, RECORDINGS } from './database-file.ts';
+import { discard, draftOf } from './on-disk.ts';
+
+/** Objects that are read at the same time by a follower that is behind, each of 4 MB at most. */
+const AHEAD = 8;
+const POLL_MS = 1000;
+/** If there is no next object for this number of polls, the follower looks for one that is missing. */
+const POLLS_PER_SEARCH = 10;
+/** A follower that has not seen the end of the catalog for this long is too far behind. */
+const BEHIND_MS_MAX = 60_000;
+
+export interface CatalogFollowerOptions {
+  /** Has the replica, `file`; created if it is missing. */
+  readonly directory: string;
+  /** bookreel.db by default. */
+  readonly file?: DatabaseFile;
+  readonly bucket: Bucket;
+  /** One line for the operator when something is wrong, or right again. */
+  readonly log: (line: string) => void;
+  /** The clocks of nodes may be wrong. */
+  readonly monotonicMs?: () => number;
+  readonly pollMs?: number;
+}
+
+/**
+ * Keeps a replica of a published catalog: it begins with the newest checkpoint, and applies the objects after it. It applies an object only if all
+ * its bytes are there and it follows the one before; else it stays at its state, until a later checkpoint has what it lacks.
+ */
+export class CatalogFollower implements Disposable {
+  readonly #options: CatalogFollowerOptions;
+  readonly #file: DatabaseFile;
+  readonly #monotonicMs: () => number;
+  #replica: CatalogReplica | undefined;
+  #currentMs = -Infinity;
+  #fault: string | undefined;
+
+  constructor(options: CatalogFollowerOptions) {
+    this.#options = options;
+    this.#file = options.file ?? RECORDINGS;
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
+  }
+
+  /** The copy of the catalog. After `start`. */
+  get replica(): CatalogReplica {
+    if (this.#replica === undefined) throw new Error('the follower was not started');
+    return this.#replica;
+  }
+
+  /** The number of the last object that was applied; 0 before `start`. */
+  get number(): number {
+    return this.#replica?.state.number ?? 0;
+  }
+
+  get archiveId(): string {
+    return this.replica.archiveId!;
+  }
+
+  /** Time since the end of the catalog was seen; Infinity if it never was. */
+  get ageMs(): number {
+    return this.#monotonicMs() - this.#currentMs;
+  }
+
+  get isTooFarBehind(): boolean {
+    return this.ageMs > BEHIND_MS_MAX;
+  }
+
+  /** What keeps it from the end of the catalog, in one sentence; undefined if nothing does. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  /**
+   * Opens the replica, or creates it from the newest checkpoint that is whole, and applies all objects after it. Without the storage it stays as it is,
+   * see `fault`. Throws 'unavailable' if there is none and none can be created, 'conflict' for an archive that is no replica.
+   */
+  async start(): Promise<void> {
+    const { directory, bucket } = this.#options;
+    const path = join(directory, this.#file.name);
+    if (!existsSync(path) && !(await this.#fromCheckpoint((found) => this.#download(found, path)))) {
+      throw new DomainError(
+        'unavailable',
+        `there is no catalog in '${bucket.address}' that this bookreel can read: run 'bookreel publish' of the same version at home`,
+      );
+    }
+    const database = Database.open(directory, this.#file, { create: false });
+    this.#replica = new CatalogReplica(database);
+    if (this.number === 0) {
+      this[Symbol.dispose]();
+      throw new DomainError(
+        'conflict',
+        `'${directory}' has an archive of its own: name an empty directory with --data`,
+      );
+    }
+    await this.poll(true);
+  }
+
+  /** Applies new objects every second, until the signal. Never throws for the storage. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { pollMs = POLL_MS } = this.#options;
+    for (let polls = 1; !signal.aborted; polls += 1) {
+      await this.poll(polls % POLLS_PER_SEARCH === 0);
+      await setTimeout(pollMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Applies all new objects. `searches`: if there is none, looks for a later one. */
+  async poll(searches: boolean): Promise<void> {
+    try {
+      await this.#advance();
+      if (searches || this.#fault !== undefined) await this.#search();
+      this.#currentMs = this.#monotonicMs();
+      this.#report(undefined);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      this.#report(error.message);
+      if (error.kind !== 'unreadable') return;
+      // A later checkpoint needs no damaged object.
+      const isBetter = await this.#fromCheckpoint((found) => this.#adopt(found)).catch(ifUnavailable);
+      if (isBetter === true) await this.poll(false);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#replica?.database.close();
+    this.#replica = undefined;
+  }
+
+  async #advance(): Promise<void> {
+    const { bucket } = this.#options;
+    for (let ahead = 1; ; ahead = AHEAD) {
+      const { number } = this.replica.state;
+      // Only the first one's absence is the end: later ones may be written meanwhile.
+      const asked = Array.from({ length: ahead }, (_, index) => bucket.get(catalogObject(number + 1 + index), isWhole));
+      for (const each of asked) each.catch(() => undefined);
+      for (const each of asked) {
+        const found = await each;
+        if (found === undefined) return;
+        const { object, state } = decodeObject(found.bytes, this.replica.state);
+        this.replica.apply(object, state);
+        await Bun.sleep(0);
+      }
+    }
+  }
+
+  /** An object that was deleted looks like the end of the catalog. */
+  async #search(): Promise<void> {
+    const { bucket } = this.#options;
+    const { number } = this.replica.state;
+    const next = catalogObject(number + 1);
+    const isLater =
+      (await bucket.get(catalogObject(number + 2))) !== undefined ||
+      ((await checkpointNumbers(bucket)).at(-1) ?? 0) > number;
+    // It may have been written meanwhile.
+    if (!isLater || (await bucket.get(next)) !== undefined) return;
+    throw new DomainError('unreadable', `'${next}' is missing in '${bucket.address}', and later objects are there`);
+  }
+
+  /** Uses the newest checkpoint that is whole and newer than the replica. False if there is none. */
+  async #fromCheckpoint(use: (found: Checkpoint) => Promise<void>): Promise<boolean> {
+    const { bucket, log } = this.#options;
+    const numbers = (await checkpointNumbers(bucket)).filter((number) => number > this.number);
+    for (const number of numbers.reverse()) {
+      try {
+        const found = await checkpointOf(bucket, number);
+        if (found === undefined) continue;
+        await use(found);
+        return true;
+      } catch (error) {
+        if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
+        log(`the checkpoint ${number} is not used: ${error.message}`);
+      }
+    }
+    return false;
+  }
+
+  async #download(found: Checkpoint, path: string): Promise<void> {
+    const draft = draftOf(path);
+    try {
+      await downloadCheckpoint(this.#options.bucket, found, draft);
+      renameSync(draft, path);
+    } finally {
+      discard(draft);
+    }
+  }
+
+  /** Readers have the replica open, so it is not replaced: its rows are. */
+  async #adopt(found: Checkpoint): Promise<void> {
+    const path = draftOf(this.replica.database.path);
+    try {
+      await downloadCheckpoint(this.#options.bucket, found, path);
+      using source = Database.openToRead(path, this.#file);
+      for (const _ of this.replica.copyFrom(source, stateOf(found))) await Bun.sleep(0);
+    } finally {
+      for (const each of [path, `${path}-wal`, `${path}-shm`]) discard(each);
+    }
+  }
+
+  #report(fault: string | undefined): void {
+    if (fault === this.#fault) return;
+    const at = `the catalog is followed to object ${this.number}`;
+    this.#options.log(fault === undefined ? `${at} again` : `${at}: ${fault}`);
+    this.#fault = fault;
+  }
+}
+
+function ifUnavailable(error: unknown): false {
+  if (!(error instanceof DomainError)) throw error;
+  return false;
+}

@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { zstdCompressSync } from 'node:zlib';
+import { Packr } from 'msgpackr/pack';
+import { Unpackr } from 'msgpackr/unpack';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { DomainError } from '../domain/errors.ts';
+import { RECORDINGS } from './database-file.ts';
+import { expand } from './database-packs.ts';
+import { sha256Of } from './file-digest.ts';
+import type { Queries } from './queries.ts';
+
+/** The rows of markets that one object has at most, before they are compressed. A market with more has an object of its own. */
+export const OBJECT_BYTES = 4 << 20;
+const OBJECT_BYTES_MAX = 1 << 28;
+const DIGEST_BYTES = 32;
+const NUMBER_DIGITS = 12;
+export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+/** A number for each object and the SHA-256 of its bytes: two catalogs of one state are the same. */
+export interface CatalogState {
+  /** 0: nothing is published. */
+  readonly number: number;
+  readonly digest: string;
+}
+export const NO_STATE: CatalogState = { number: 0, digest: '' };
+
+/** The values of a row in the order of the schema's columns. */
+const Row = Type.Array(Type.Union([Type.String(), Type.Number(), Type.Null(), Type.Unsafe<Uint8Array>(Type.Any())]));
+export type Row = Static<typeof Row>;
+const Rows = Type.Array(Row);
+
+/** A changed market: all its rows by the tables of `MARKET_TABLES`; without rows it was deleted. */
+export const CatalogMarket = Type.Object({ key: Type.Integer({ minimum: 1 }), rows: Type.Optional(Type.Array(Rows)) });
+export type CatalogMarket = Static<typeof CatalogMarket>;
+
+/**
+ * An object of the catalog, `catalog/000000000123`: what has changed since the object before. Its bytes are the SHA-256 of the rest, then zstd of
+ * msgpack of this. It has whole markets, so an object can be applied again.
+ */
+export const CatalogObject = Type.Object({
+  /** The version of the schema of bookreel.db: the columns of all rows. */
+  schema: Type.Literal(RECORDINGS.version),
+  number: Type.Integer({ minimum: 1 }),
+  /** The SHA-256 of the object before; null for the first one. */
+  previous: Type.Union([Sha256, Type.Null()]),
+  /** All rows of what belongs to no market, by the tables of `ARCHIVE_TABLES`. */
+  archive: Type.Array(Rows),
+  markets: Type.Array(CatalogMarket),
+});
+export type CatalogObject = Static<typeof CatalogObject>;
+
+/** The tables that a replica has of each market, the first one refers to none: `[name, condition of its rows]`. */
+export const MARKET_TABLES = [
+  'markets',
+  'market_details',
+  'series',
+  'gaps',
+  'sealed_markets',
+  'sealed_series',
+] as const;
+/** The rows that belong to no market: ids and sources, not coin prices themselves. */
+export const ARCHIVE_ROWS = [
+  ['archive', '1'],
+  ['deleted_markets', '1'],
+  ['series', 'market_key IS NULL'],
+] as const;
+
+/** The file of a sealed market, by its SHA-256. */
+export function sealedObject(sha256: string): string {
+  return `books/${sha256}.db`;
+}
+
+export function catalogObject(number: number): string {
+  return `catalog/${numbered(number)}`;
+}
+
+/** Twelve digits, so that lists are in the order of numbers. */
+export function numbered(number: number): string {
+  return String(number).padStart(NUMBER_DIGITS, '0');
+}
+
+export function encodeObject(object: CatalogObject): Buffer {
+  const packed = zstdCompressSync(new Packr({ useRecords: false }).pack(object));
+  return Buffer.concat([createHash('sha256').update(packed).digest(), packed]);
+}
+
+/** Throws 'unreadable' unless these are the whole object that comes after `state`, in the schema of this program. */
+export function decodeObject(bytes: Uint8Array, state: CatalogState) {
+  const number = state.number + 1;
+  const refuse = (reason: string) => new DomainError('unreadable', `'${catalogObject(number)}' ${reason}`);
+  if (!isWhole(bytes)) throw refuse('is damaged');
+  const found: unknown = new Unpackr({ useRecords: false }).unpack(
+    expand(bytes.subarray(DIGEST_BYTES), OBJECT_BYTES_MAX),
+  );
+  if (!Value.Check(CatalogObject, found))
+    throw refuse('is of another version of bookreel: use the same one everywhere');
+  if (found.number !== number || (found.previous ?? '') !== state.digest)
+    throw refuse('does not follow the one before');
+  return { object: found, state: { number, digest: sha256Of(bytes) } };
+}
+
+/** False if bytes were lost or changed on the way. */
+export function isWhole(bytes: Uint8Array): boolean {
+  const digest = createHash('sha256').update(bytes.subarray(DIGEST_BYTES)).digest();
+  return digest.equals(bytes.subarray(0, DIGEST_BYTES));
+}
+
+/** Reads the rows of a database that a catalog has. Each call within a view of it. */
+export class CatalogRows {
+  readonly #archive;
+  readonly #market;
+
+  constructor(database: Queries) {
+    // All columns, in the order of the schema, whose version each object states.
+    this.#archive = ARCHIVE_ROWS.map(([table, rows]) =>
+      database.query<Row, []>(`SELECT * FROM ${table} WHERE ${rows}`),
+    );
+    this.#market = MARKET_TABLES.map((table) => database.query<Row, [number]>(ROWS_OF_MARKET(table)));
+  }
+
+  archive(): Row[][] {
+    return this.#archive.map((statement) => statement.values() as Row[]);
+  }
+
+  /** Without rows if there is no such market. `isSealed` false: as if it was not sealed. */
+  market(key: number, isSealed = true): CatalogMarket {
+    const [markets, ...others] = this.#market.map((statement, index) =>
+      isSealed || index < MARKET_TABLES.indexOf('sealed_markets') ? (statement.values(key) as Row[]) : [],
+    );
+    return markets!.length === 0 ? { key } : { key, rows: [markets!, ...others] };
+  }
+}
+
+export const ROWS_OF_MARKET = (table: (typeof MARKET_TABLES)[number]) => `SELECT * FROM ${table} WHERE market_key = ?`;
+
+/** The approximate bytes of a market in an object. */
+export function sizeOf({ rows = [] }: CatalogMarket): number {
+  let bytes = 0;
+  for (const row of rows.flat()) {
+    for (const value of row) bytes += typeof value === 'string' || value instanceof Uint8Array ? value.length : 9;
+  }
+  return bytes;
+}

@@ -1,0 +1,412 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import type { Bucket } from './bucket.ts';
+import { BucketWriter } from './bucket-writer.ts';
+import {
+  type CatalogMarket,
+  type CatalogObject,
+  CatalogRows,
+  catalogObject,
+  decodeObject,
+  encodeObject,
+  OBJECT_BYTES,
+  sizeOf,
+} from './catalog.ts';
+import { type Checkpoint, checkpointNumbers, checkpointOf, PARTS, writeCheckpoint } from './catalog-checkpoints.ts';
+import { CatalogFollower } from './catalog-follower.ts';
+import { CatalogReplica, differences } from './catalog-replica.ts';
+import { Database } from './database.ts';
+import { type DatabaseFile, RECORDINGS } from './database-file.ts';
+import { sha256Of } from './file-digest.ts';
+import { discard } from './on-disk.ts';
+import { BOOKS, NEXT_SEALED, SEALED_MARKET, type SealedMarket } from './sealed-files.ts';
+import { inParallel, StoredObjects } from './stored-objects.ts';
+
+/** A replica of what home has published, for differences and checkpoints. It may be deleted: the bucket has all of it. */
+export const PUBLISHED: DatabaseFile = { ...RECORDINGS, name: 'published.db' };
+const ROLE = { lock: 'publisher.json', work: 'another process publishes' };
+const OBJECTS_PER_CHECKPOINT = 1000;
+/** Changes that are looked at in one step, and files that are uploaded in one: they take about a second. */
+const [KEYS_PER_STEP, FILES_PER_STEP] = [1000, 8];
+const POLL_MS = 500;
+/** Changes of markets that are being recorded wait this long, so that there are fewer objects. */
+const QUIET_MS = 10_000;
+/** What belongs to no market changed. */
+const NO_MARKET = 0;
+
+export const NEXT_CHANGED = `SELECT market_key AS key FROM changed_markets ORDER BY urgency DESC, market_key DESC LIMIT ${KEYS_PER_STEP}`;
+const NOTE_CHANGE = `INSERT INTO changed_markets (market_key, urgency) VALUES (?, 1)
+  ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency)`;
+
+export interface PublisherOptions {
+  /** The data directory. */
+  readonly directory: string;
+  readonly bucket: Bucket;
+  readonly clock: () => InstantMs;
+  /** One line for the operator. */
+  readonly log: (line: string) => void;
+  /** Goes on with the catalog of another archive: the one that this archive was before it was restored. */
+  readonly takesOver?: boolean;
+  /** See `BucketWriter`. */
+  readonly leaseMs?: number | undefined;
+}
+
+interface PendingObject {
+  readonly object: CatalogObject;
+  readonly bytes: Buffer;
+}
+
+/** What was published since the start. */
+export interface Publication {
+  /** Of the last object. */
+  readonly number: number;
+  readonly objects: number;
+  readonly markets: number;
+  readonly files: number;
+  readonly fileBytes: number;
+}
+
+/**
+ * Publishes the sealed markets of an archive and its catalog into a bucket. The catalog is numbered objects, each written only if there is none of
+ * its number; `published.db` has what they state together. When this starts, it follows the catalog to its end as a node does, compares it with
+ * bookreel.db, and publishes what differs: it does not matter how the publisher before ended, nor on which machine. From then on
+ * triggers in bookreel.db note what changes.
+ */
+export class Publisher implements AsyncDisposable {
+  readonly #options: PublisherOptions;
+  readonly #writer: BucketWriter;
+  readonly #database: Database;
+  readonly #replica: CatalogReplica;
+  readonly #rows: CatalogRows;
+  readonly #sql;
+  readonly #files: StoredObjects;
+  readonly #parts: StoredObjects;
+  /** SHA-256 of files that cannot be read here: their markets are published as if they were not sealed, so that home answers for them. */
+  readonly #unreadable = new Set<string>();
+  /** The next object, if it may have been written: it is never made anew. */
+  #pending: PendingObject | undefined;
+  #checkpoint: Checkpoint | undefined;
+  #checkpointing: Promise<void> | undefined;
+  #closing: AsyncDisposableStack | undefined;
+  #publication = { objects: 0, markets: 0, files: 0, fileBytes: 0 };
+
+  private constructor(options: PublisherOptions, writer: BucketWriter, database: Database, replica: CatalogReplica) {
+    const { bucket } = options;
+    this.#options = options;
+    this.#writer = writer;
+    this.#database = database;
+    this.#replica = replica;
+    this.#rows = new CatalogRows(database);
+    this.#files = new StoredObjects(bucket, 'books/', '.db');
+    this.#parts = new StoredObjects(bucket, PARTS);
+    this.#sql = {
+      enable: database.query<never, [string]>(
+        'INSERT INTO publication (only_row, address) VALUES (1, ?1) ON CONFLICT DO UPDATE SET address = ?1 WHERE address <> ?1',
+      ),
+      note: database.query<never, [number]>(NOTE_CHANGE),
+      next: database.query<{ key: number }, []>(NEXT_CHANGED),
+      forget: database.query<never, [number]>('DELETE FROM changed_markets WHERE market_key = ?'),
+      urgency: database.query<{ urgency: number | null }, []>('SELECT MAX(urgency) AS urgency FROM changed_markets'),
+      sealed: database.query<SealedMarket, [number]>(SEALED_MARKET),
+      nextSealed: database.query<SealedMarket, [number]>(NEXT_SEALED),
+    };
+  }
+
+  /**
+   * Throws 'in-use' if another process publishes into the bucket, 'conflict' if it has the catalog of another archive, 'unavailable' if the storage
+   * does not answer.
+   */
+  static async open(options: PublisherOptions): Promise<Publisher> {
+    const { directory, bucket, clock, leaseMs } = options;
+    await using stack = new AsyncDisposableStack();
+    const writer = stack.use(await BucketWriter.take(bucket, clock, leaseMs, ROLE));
+    const database = stack.use(Database.open(directory, RECORDINGS, { create: false }));
+    if (new CatalogReplica(database).state.number > 0) {
+      throw new DomainError('conflict', `'${directory}' belongs to a node: publish the archive of home`);
+    }
+    const replica = await publishedReplica(options);
+    stack.defer(() => replica.database.close());
+    const publisher = new Publisher(options, writer, database, replica);
+    stack.use(publisher.#files);
+    stack.use(publisher.#parts);
+    await publisher.#start();
+    publisher.#closing = stack.move();
+    return publisher;
+  }
+
+  get publication(): Publication {
+    return { number: this.#replica.state.number, ...this.#publication };
+  }
+
+  /** Publishes all that changed. */
+  async publish(): Promise<Publication> {
+    for (let more = true; more; ) more = await this.#step();
+    return this.publication;
+  }
+
+  /**
+   * Publishes what changes, until the signal: deletions, new and sealed markets within two seconds, other changes within `quietMs`. While the storage
+   * does not answer, it tries again. Throws 'in-use' if another process has become the publisher.
+   */
+  async follow(signal: AbortSignal, quietMs = QUIET_MS): Promise<void> {
+    let [publishedMs, fault] = [-Infinity, ''];
+    while (!signal.aborted) {
+      const { urgency } = this.#database.read(() => this.#sql.urgency.get()!);
+      const isDue = this.#pending !== undefined || (urgency ?? 0) > 0 || performance.now() - publishedMs >= quietMs;
+      let more = false;
+      try {
+        if (this.#pending !== undefined || (urgency !== null && isDue)) {
+          publishedMs = performance.now();
+          more = await this.#step();
+        } else await this.#writer.holdStep();
+        if (fault !== '') this.#options.log(`publishing again to '${this.#options.bucket.address}'`);
+        fault = '';
+      } catch (error) {
+        if (!(error instanceof DomainError) || error.kind !== 'unavailable') throw error;
+        if (error.message !== fault) this.#options.log(error.message);
+        fault = error.message;
+      }
+      if (!more) await setTimeout(POLL_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Writes a checkpoint of what is published. */
+  async writeCheckpoint(): Promise<void> {
+    await this.#checkpointing;
+    await this.#writer.hold();
+    const made = await writeCheckpoint(this.#options.bucket, this.#replica, this.#parts, this.#checkpoint);
+    if (made === undefined) throw new DomainError('unavailable', `'${PUBLISHED.name}' is being read: run this again`);
+    this.#checkpoint = made;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#checkpointing;
+    await this.#closing?.disposeAsync();
+  }
+
+  async #start(): Promise<void> {
+    const { bucket } = this.#options;
+    const numbers = await checkpointNumbers(bucket);
+    await Promise.all([this.#files.load(), this.#parts.load()]);
+    // A damaged one is not needed: the next checkpoint then has all parts.
+    this.#checkpoint = await checkpointOf(bucket, numbers.at(-1) ?? 0).catch(() => undefined);
+    this.#database.write(() => this.#sql.enable.run(bucket.address));
+    for (const keys of differences(this.#replica.database, this.#database)) {
+      this.#note(keys);
+      await Bun.sleep(0);
+    }
+    const archiveId = this.#database.query<{ id: string }, []>('SELECT archive_id AS id FROM archive').get()!.id;
+    const isLacking = this.#noteLackingFiles();
+    if (this.#replica.archiveId !== archiveId || isLacking) this.#note([NO_MARKET]);
+    // The first publication is a checkpoint: its object has no markets.
+    if (this.#replica.state.number === 0) {
+      for (let more = true; more; ) more = await this.#step();
+      await this.#write({ archive: this.#database.read(() => this.#rows.archive()), markets: [] });
+    }
+    if (this.#checkpoint === undefined) await this.writeCheckpoint();
+  }
+
+  #note(keys: readonly number[]): void {
+    if (keys.length === 0) return;
+    this.#database.write(() => {
+      for (const key of keys) this.#sql.note.run(key);
+    });
+  }
+
+  /** Notes the sealed markets whose files are not in the bucket, or are not of their size there. True if there are any. */
+  #noteLackingFiles(): boolean {
+    let isLacking = false;
+    for (let after = 0; ; ) {
+      const next = this.#database.read(() => this.#sql.nextSealed.get(after));
+      if (next === null) return isLacking;
+      after = next.key;
+      if (this.#files.has(hexOf(next), next.bytes)) continue;
+      isLacking = true;
+      this.#note([next.key]);
+    }
+  }
+
+  /** Publishes some changes. False if there are no more. */
+  async #step(): Promise<boolean> {
+    if (this.#pending === undefined) {
+      const changed = this.#database.read(() => this.#sql.next.all().map(({ key }) => key));
+      if (changed.length === 0) return false;
+      const isWaiting = await this.#uploadFiles(changed);
+      const taken = this.#take(changed);
+      if (taken === undefined) return isWaiting;
+      if (this.#replica.state.number === 0) this.#replica.apply(taken);
+      else await this.#write(taken);
+    } else await this.#writePending(this.#pending);
+    return this.#database.read(() => this.#sql.next.get()) !== null;
+  }
+
+  /** Uploads files of some of the markets that the bucket lacks. True if it uploaded any. */
+  async #uploadFiles(keys: readonly number[]): Promise<boolean> {
+    const sealed = this.#database.read(() => keys.flatMap((key) => this.#sql.sealed.get(key) ?? []));
+    const lacking = sealed.filter((each) => !this.#isReady(each)).slice(0, FILES_PER_STEP);
+    if (lacking.length > 0) await this.#writer.holdStep();
+    await inParallel(lacking, async (each) => {
+      const bytes = this.#read(each);
+      if (bytes === undefined) return;
+      await this.#files.put(bytes);
+      this.#publication.files += 1;
+      this.#publication.fileBytes += bytes.length;
+    });
+    return lacking.length > 0;
+  }
+
+  /** True if the bucket has the file, or home has to answer for it. */
+  #isReady(sealed: SealedMarket): boolean {
+    return this.#files.has(hexOf(sealed), sealed.bytes) || this.#unreadable.has(hexOf(sealed));
+  }
+
+  /** Undefined if the file is not as it was sealed. */
+  #read(sealed: SealedMarket): Buffer | undefined {
+    const place = join(this.#options.directory, BOOKS, sealed.path);
+    try {
+      const bytes = readFileSync(place);
+      if (sha256Of(bytes) === hexOf(sealed)) return bytes;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error)) throw error;
+    }
+    // It may have been deleted with its market, or sealed again, since it was looked up.
+    const now = this.#database.read(() => this.#sql.sealed.get(sealed.key));
+    if (now?.seal !== sealed.seal) return undefined;
+    this.#unreadable.add(hexOf(sealed));
+    this.#options.log(`'${place}' is missing or damaged, and is not published: restore it from a backup`);
+    return undefined;
+  }
+
+  /** Takes changes whose files are in the bucket, as many as one object may have. Undefined if there are none. */
+  #take(keys: readonly number[]): Pick<CatalogObject, 'archive' | 'markets'> | undefined {
+    return this.#database.write(() => {
+      const markets: CatalogMarket[] = [];
+      let [taken, bytes] = [0, 0];
+      for (const key of keys) {
+        if (bytes >= OBJECT_BYTES) break;
+        const sealed = this.#sql.sealed.get(key);
+        if (sealed !== null && !this.#isReady(sealed)) continue;
+        this.#sql.forget.run(key);
+        taken += 1;
+        if (key === NO_MARKET) continue;
+        const market = this.#rows.market(key, sealed === null || !this.#unreadable.has(hexOf(sealed)));
+        markets.push(market);
+        bytes += sizeOf(market);
+      }
+      return taken === 0 ? undefined : { archive: this.#rows.archive(), markets };
+    });
+  }
+
+  async #write(taken: Pick<CatalogObject, 'archive' | 'markets'>): Promise<void> {
+    const { number, digest } = this.#replica.state;
+    const previous = digest === '' ? null : digest;
+    const object: CatalogObject = {
+      schema: RECORDINGS.version,
+      number: number + 1,
+      previous,
+      ...taken,
+    } as CatalogObject;
+    this.#pending = { object, bytes: encodeObject(object) };
+    await this.#writePending(this.#pending);
+  }
+
+  async #writePending({ object, bytes }: PendingObject): Promise<void> {
+    const { bucket } = this.#options;
+    const { number, markets } = object;
+    await this.#writer.holdStep();
+    // True also if the answer to an earlier try was lost.
+    if (!(await bucket.create(catalogObject(number), bytes))) {
+      throw new DomainError(
+        'in-use',
+        `another process has published to '${bucket.address}': stop it, and run this again`,
+      );
+    }
+    this.#replica.apply(object, { number, digest: sha256Of(bytes) });
+    this.#pending = undefined;
+    this.#publication.objects += 1;
+    this.#publication.markets += markets.length;
+    if (number - (this.#checkpoint?.number ?? number) >= OBJECTS_PER_CHECKPOINT) this.#beginCheckpoint();
+  }
+
+  #beginCheckpoint(): void {
+    this.#checkpointing ??= writeCheckpoint(this.#options.bucket, this.#replica, this.#parts, this.#checkpoint)
+      .then((made) => {
+        this.#checkpoint = made ?? this.#checkpoint;
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof DomainError)) throw error;
+        this.#options.log(`the checkpoint is tried again later: ${error.message}`);
+      })
+      .finally(() => {
+        this.#checkpointing = undefined;
+      });
+  }
+}
+
+/**
+ * Opens `published.db` at the end of the catalog. If it is missing, or the bucket has another catalog, it is made again from the newest checkpoint.
+ */
+async function publishedReplica(options: PublisherOptions): Promise<CatalogReplica> {
+  const { directory, bucket, log, takesOver = false } = options;
+  const path = join(directory, PUBLISHED.name);
+  const open = () => new CatalogReplica(Database.open(directory, PUBLISHED, { create: true }));
+  const hasCheckpoints = (await checkpointNumbers(bucket)).length > 0;
+  const isOwn = existsSync(path) && (await isOfBucket(open, bucket, hasCheckpoints));
+  if (!isOwn) for (const each of [path, `${path}-wal`, `${path}-shm`]) discard(each);
+  if (!isOwn && !hasCheckpoints) {
+    if ((await bucket.get(catalogObject(1))) === undefined) return open();
+    throw new DomainError(
+      'conflict',
+      `'${bucket.address}' has a catalog without a checkpoint: delete its folders catalog/ and checkpoints/, or name another folder`,
+    );
+  }
+  if (isOwn) {
+    const replica = open();
+    if (replica.state.number === 0) {
+      const first = await bucket.get(catalogObject(1));
+      if (first === undefined) return replica;
+      const { object, state } = decodeObject(first.bytes, replica.state);
+      replica.apply(object, state);
+      return replica;
+    }
+    replica.database.close();
+  }
+  const follower = new CatalogFollower({ directory, file: PUBLISHED, bucket, log });
+  await follower.start();
+  const { replica, fault } = follower;
+  using own = Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS);
+  const archiveId = own.query<{ id: string }, []>('SELECT archive_id AS id FROM archive').get()?.id;
+  if (fault === undefined && (isOwn || takesOver || replica.archiveId === archiveId)) return replica;
+  replica.database.close();
+  if (fault !== undefined) throw new DomainError('unavailable', fault);
+  discard(path);
+  throw new DomainError(
+    'conflict',
+    `'${bucket.address}' has the catalog of another archive: name another folder, or go on with that catalog by --take-over, as after a restore`,
+  );
+}
+
+/** True if the bucket has the last object that `published.db` has. */
+async function isOfBucket(open: () => CatalogReplica, bucket: Bucket, hasCheckpoints: boolean): Promise<boolean> {
+  let state: CatalogReplica['state'];
+  try {
+    const replica = open();
+    state = replica.state;
+    replica.database.close();
+  } catch (error) {
+    // A damaged one is made again.
+    if (error instanceof DomainError) return false;
+    throw error;
+  }
+  // A first publication that was interrupted goes on, unless another archive has published meanwhile.
+  if (state.number === 0) return !hasCheckpoints;
+  const found = await bucket.get(catalogObject(state.number));
+  return found !== undefined && sha256Of(found.bytes) === state.digest;
+}
+
+function hexOf({ digest }: Pick<SealedMarket, 'digest'>): string {
+  return Buffer.from(digest).toString('hex');
+}

@@ -1,0 +1,87 @@
+import { expect, test } from 'bun:test';
+import { Deletion } from '../../src/store/deletion.ts';
+import { schemaDifference } from '../../src/store/schema-difference.ts';
+import { importRecords } from '../support/archive.ts';
+import { marketsOfBooks } from '../support/markets-of-books.ts';
+import { catalogRows, PublishedPlace } from '../support/published.ts';
+import { randomsOf } from '../support/random-books.ts';
+import { sampleCoinPrice, sampleGap } from '../support/sample-records.ts';
+import { sealAll, sealedMarkets } from '../support/sealed.ts';
+
+const SEEDS = Number(process.env.SEEDS ?? 6);
+const ANYTHING = { marketKeys: undefined, coins: undefined, sources: undefined, beforeMs: undefined };
+
+async function change(place: PublishedPlace, random: () => number): Promise<void> {
+  const { archive } = place.held;
+  const [from, count] = [Math.floor(random() * 20), 1 + Math.floor(random() * 4)];
+  const action = random();
+  if (action < 0.45) await importRecords(archive, marketsOfBooks(from, count, 1 + Math.floor(random() * 30)));
+  else if (action < 0.6) sealAll(archive);
+  else if (action < 0.7) {
+    const [market] = marketsOfBooks(from, 1, 0) as { conditionId: string; startTime: string; endTime: string }[];
+    const known = archive.markets.findByConditionId(market!.conditionId);
+    if (known === undefined) return;
+    await importRecords(archive, [
+      sampleGap({ conditionId: known.conditionId, from: market!.startTime, to: market!.endTime }),
+    ]);
+  } else if (action < 0.8) await importRecords(archive, [sampleCoinPrice({ source: `s${Math.floor(random() * 3)}` })]);
+  else {
+    const some = archive.database.read(() => [
+      ...archive.markets.filtered('btc', {
+        timeframe: undefined,
+        recorded: undefined,
+        closed: undefined,
+        fromMs: 0,
+        toMs: Infinity,
+      }),
+    ]);
+    const marketKeys = some
+      .filter(() => random() < 0.3)
+      .map(({ key }) => key)
+      .sort((a, b) => a - b);
+    const filter = random() < 0.2 ? { sources: ['s0', 's1', 's2'] } : { marketKeys };
+    for (const _ of new Deletion(archive, { ...ANYTHING, ...filter }).run());
+  }
+}
+
+test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
+  'a follower has the rows of home after any imports, seals and deletions (%d)',
+  async (seed) => {
+    await using place = await PublishedPlace.open();
+    const random = randomsOf(seed);
+    await importRecords(place.held.archive, marketsOfBooks(0, 5, 10));
+    await place.publish();
+    using early = await place.follower();
+    for (let round = 0; round < 6; round += 1) {
+      for (let changes = random() * 4; changes > 0; changes -= 1) await change(place, random);
+      await place.publish();
+      using late = await place.follower();
+      await early.poll(true);
+      const expected = catalogRows(place.held.archive.database);
+      for (const follower of [early, late]) {
+        expect(follower.fault).toBeUndefined();
+        expect(catalogRows(follower.replica.database)).toEqual(expected);
+        expect(follower.archiveId).toBe(place.held.archive.archiveId);
+      }
+      const names = sealedMarkets(place.held.archive).map(
+        ({ digest }) => `a/books/${Buffer.from(digest).toString('hex')}.db`,
+      );
+      expect(place.server.names('a/books/')).toEqual(expect.arrayContaining(names));
+      expect(schemaDifference(late.replica.database)).toBeUndefined();
+    }
+    expect(place.lines).toEqual([]);
+  },
+);
+
+test('an archive that is not published notes no changes', async () => {
+  await using place = await PublishedPlace.open();
+  const { archive } = place.held;
+  await importRecords(archive, marketsOfBooks(0, 3, 10));
+  sealAll(archive);
+  const noted = () => archive.database.query<{ n: number }, []>('SELECT COUNT(*) AS n FROM changed_markets').get()!.n;
+  expect(noted()).toBe(0);
+  await place.publish();
+  expect(noted()).toBe(0);
+  await importRecords(archive, marketsOfBooks(1, 1, 20));
+  expect(noted()).toBe(1);
+});
