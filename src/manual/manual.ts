@@ -12,6 +12,7 @@ import install from './install.md' with { type: 'text' };
 import interfacePage from './interface.md' with { type: 'text' };
 import limits from './limits.md' with { type: 'text' };
 import mappings from './mappings.md' with { type: 'text' };
+import nodes from './nodes.md' with { type: 'text' };
 import notebooks from './notebooks.md' with { type: 'text' };
 import operations from './operations.md' with { type: 'text' };
 import paper from './paper.md' with { type: 'text' };
@@ -63,6 +64,7 @@ const TEXTS = {
     payments,
     public: publicPage,
     operations,
+    nodes,
   },
 };
 

@@ -25,9 +25,9 @@ export function lacking(name: ProxyName): string | undefined {
   return missing.length === 0 ? undefined : missing.join(' and ');
 }
 
-/** The only block of the page in a language that contains `part`. */
-function blockOf(language: string, part = ''): string {
-  const blocks = [...PAGE.matchAll(/^```(\w+)\n(.*?)^```$/gms)].filter(
+/** The only block of a page in a language that contains `part`. */
+export function blockOf(language: string, part = '', page = PAGE): string {
+  const blocks = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].filter(
     ([, its, text]) => its === language && text!.includes(part),
   );
   if (blocks.length !== 1) throw new Error(`the page has ${blocks.length} ${language} blocks with '${part}'`);
@@ -35,7 +35,7 @@ function blockOf(language: string, part = ''): string {
 }
 
 /** Replaces every occurrence, of which there must be one. */
-function replaced(text: string, pairs: readonly (readonly [string, string])[]): string {
+export function replaced(text: string, pairs: readonly (readonly [string, string])[]): string {
   return pairs.reduce((all, [from, to]) => {
     if (!all.includes(from)) throw new Error(`the block has no '${from}'`);
     return all.replaceAll(from, to);
@@ -225,7 +225,8 @@ function startProxy(name: ProxyName, directory: string, pairs: readonly (readonl
   return startChild(['caddy', 'run', '--config', path, '--adapter', 'caddyfile'], { env });
 }
 
-async function certificateIn(directory: string) {
+/** A certificate of both host names, signed by itself. */
+export async function certificateIn(directory: string) {
   const path = join(directory, 'certificate.pem');
   const keyPath = join(directory, 'key.pem');
   const names = `subjectAltName=DNS:${API},DNS:${REPLAY}`;
@@ -237,8 +238,8 @@ async function certificateIn(directory: string) {
   return { path, keyPath, text: readFileSync(path, 'utf8') };
 }
 
-async function listens(port: number): Promise<boolean> {
-  const socket: Socket = connect(port, '127.0.0.1');
+export async function listens(port: number, host = '127.0.0.1'): Promise<boolean> {
+  const socket: Socket = connect(port, host);
   const open = await new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true));
     socket.once('error', () => resolve(false));
