@@ -25,7 +25,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := LICENSE $(shell find src fixtures licenses -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples sdk types notebook bench compare judge campaign recorder-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash clean
+.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples sdk types notebook bench compare judge campaign recorder-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash cluster cluster-campaign clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -173,6 +173,13 @@ screenshots: build $(JUDGE_PACKAGES) ## take pictures of every page in Chromium 
 crash: build ## kill 1,000 imports (CRASH_KILLS) and 1,000 deletions (CRASH_DELETIONS) at random moments, and write test/crash/*.md
 	$(BUN) test/crash/run.ts
 	$(BUN) test/crash/run-deletions.ts
+
+cluster: build ## start Ceph, Redis, home, three nodes and a proxy on this machine, and show what each does; needs Debian's packages
+	@$(BUN) test/cluster/shown.ts
+
+cluster-campaign: export CLUSTER_RESULTS := 1
+cluster-campaign: build ## kill, stop and compare three nodes and all that they need, and write test/cluster/RESULTS.md
+	$(TEST) '' --parallel=1 test/cluster
 
 deb: build ## write the Debian package into dist
 	src/package/deb.sh $(BINARY) $$(dpkg --print-architecture) dist
