@@ -245,6 +245,13 @@ export const SETTINGS = {
     about: 'OpenID providers to sign in at, each as: name issuer client-id secret-file',
     read: (text) => unless('none', text, (list) => itemsOf(list).map(oidcProvider)) ?? [],
   },
+  /** A path; undefined: there are no nodes. */
+  nodeSecretFile: {
+    flag: '--node-secret-file <file>',
+    fallback: 'none',
+    about: 'file with the secret that home and its nodes share',
+    read: (text) => unless('none', text, notEmpty),
+  },
   adminPasskeys: {
     flag: '--admin-passkeys <rule>',
     fallback: 'optional',

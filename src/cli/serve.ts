@@ -38,6 +38,7 @@ import { EXIT, ExitWith } from './exit.ts';
 import { Listener, originOf } from './listening.ts';
 import { spareSocket } from './listening-sockets.ts';
 import { MetricsListener, refuseEqualPorts } from './metrics-listener.ts';
+import { readNodeSecret, servedNodes } from './nodes.ts';
 import { keepReconciled, openBilling } from './payments.ts';
 import { processCount } from './process-count.ts';
 import { ProcessLink, whileLeading } from './process-link.ts';
@@ -95,6 +96,7 @@ function declared() {
       'smtpSender',
     ] as const),
     ...(['smtpPasswordFile', 'oidcProviders', 'adminPasskeys', 'payments', 'idleSeconds', 'drainSeconds'] as const),
+    ...(['nodeSecretFile'] as const),
   )
     .option(
       '--demo',
@@ -151,6 +153,7 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
   const local = isLocalDemo ? demoSettings(options, () => originAt(listening?.port ?? options.port)) : undefined;
   const settings = accountSettings(options, local);
   refuseEqualPorts(options);
+  const nodeSecret = options.nodeSecretFile === undefined ? undefined : readNodeSecret(options.nodeSecretFile);
   const count = link === undefined ? processCount(options) : 1;
   const files = link === undefined ? certificateFiles(options) : undefined;
   const certificate =
@@ -195,7 +198,7 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
       const demoKeyId = isLocalDemo && !mayBeProxied(options) ? key?.apiKey.id : undefined;
       using full = readOnly ? untilSpace(options) : undefined;
       signals ??= link?.signals ?? stopSignals();
-      const opened = { served, site, demoKeyId, log, certificate, freed: full?.freed, signals, link };
+      const opened = { served, site, demoKeyId, nodeSecret, log, certificate, freed: full?.freed, signals, link };
       const port = link?.start.port ?? listening?.port ?? options.port;
       const hasSpace = await listenUntilStopped(terminal, { ...options, port }, opened, (listener) => {
         const isFirst = listening === undefined;
@@ -241,6 +244,8 @@ interface Opened {
   readonly site: AccountSite | undefined;
   /** See ViewTokenDeps. */
   readonly demoKeyId: string | undefined;
+  /** Undefined: there are no nodes. */
+  readonly nodeSecret: string | undefined;
   readonly log: Log;
   readonly certificate: ServedCertificate | undefined;
   /** Settles when the disk, which was full, has space. */
@@ -257,7 +262,7 @@ async function listenUntilStopped(
   opened: Opened,
   onListening: (listener: Listener) => void,
 ): Promise<boolean> {
-  const { served, site, demoKeyId, log, freed, signals, link } = opened;
+  const { served, site, demoKeyId, nodeSecret, log, freed, signals, link } = opened;
   const certificate = link === undefined ? opened.certificate : link.certificate;
   const { first, second } = signals;
   let draining = false;
@@ -273,18 +278,26 @@ async function listenUntilStopped(
       : measure({ ...opened, certificate, listener: () => listening, clock: terminal.clock });
   link?.counts.rewind();
   const mcp = options.mcp ? (await import('../http/mcp/mcp-route.ts')).mcpController : undefined;
+  const isDraining = () => draining;
+  const forNodes = {
+    ...{ served, data: options.data, version: VERSION, nowMs: terminal.clock, serverSecret: link?.tokenSecret },
+    // A process that another one replaces waits for its connections.
+    isDraining: () => draining || link?.isRetired === true,
+  };
+  const nodes = nodeSecret === undefined ? undefined : await servedNodes({ ...forNodes, secret: nodeSecret });
   const app = createApp({
     ...served,
     usage: served.activity.usage,
     version: VERSION,
     clocks,
-    isDraining: () => draining,
+    isDraining,
     logError: log.error,
     edge: edgeOf(options, accessLog),
     metrics: measured?.metrics,
     samples,
     mcp,
     viewTokens,
+    nodes,
     ...(link && { counts: link.counts, cacheBytesMax: CACHE_BYTES_MAX / link.start.processes }),
     pages: (addresses, rateLimit) => {
       const { registry } = served;

@@ -14,6 +14,7 @@ import { accountProblems } from './account-settings.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, readCertificate } from './certificate.ts';
 import { refuseEqualPorts } from './metrics-listener.ts';
+import { readNodeSecret } from './nodes.ts';
 import { unavailable } from './payments.ts';
 
 /**
@@ -52,9 +53,12 @@ export function certificateProblems(settings: SettingValues): string[] {
 
 /** Reports files with secrets that cannot be read, or that others may read. */
 export function secretProblems(settings: SettingValues): string[] {
-  const { smtpPasswordFile, oidcProviders, keyFile } = settings;
+  const { smtpPasswordFile, oidcProviders, keyFile, nodeSecretFile } = settings;
   const paths = [smtpPasswordFile, ...oidcProviders.map(({ secretFile }) => secretFile), keyFile];
-  return paths.flatMap((path) => (path === undefined ? [] : problemOf(() => void readSecretFile(path))));
+  return [
+    ...paths.flatMap((path) => (path === undefined ? [] : problemOf(() => void readSecretFile(path)))),
+    ...(nodeSecretFile === undefined ? [] : problemOf(() => void readNodeSecret(nodeSecretFile))),
+  ];
 }
 
 /** Returns a sentence if others may write to the data directory or own it, or if this user may not read it. */

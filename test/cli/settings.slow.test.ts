@@ -41,6 +41,7 @@ const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> =
     'b https://b.example id /b,c https://c.example id /c',
     'd https://d.example id /d',
   ],
+  nodeSecretFile: ['a', '/b', 'c d'],
   adminPasskeys: ['required', 'optional', 'required'],
   contact: ['mailto:a@a.example', 'https://b.example/x?y=z', 'https://c.example'],
   payments: ['a.json', 'b.json', '/c d.json'],

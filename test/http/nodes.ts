@@ -1,10 +1,13 @@
+import { Elysia } from 'elysia';
 import { createKey } from '../../src/account/account-keys.ts';
 import { createApp } from '../../src/http/app.ts';
 import { HomeLink, type HomeLinkOptions } from '../../src/http/node/home-link.ts';
 import { type NodeRoutesDeps, nodeRoutes } from '../../src/http/node/node-routes.ts';
 import { AccessLog } from '../../src/http/plugins/access-log.ts';
 import { Admissions } from '../../src/http/plugins/admission.ts';
+import type { ClientAddresses } from '../../src/http/plugins/client-address.ts';
 import { Log } from '../../src/http/plugins/log.ts';
+import { targetOf } from '../../src/http/request-target.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import { openArchive } from '../../src/store/archive.ts';
 import { KEY_SECRET_FILE, KeySecret, readSecret } from '../../src/store/key-secret.ts';
@@ -18,12 +21,17 @@ export type NodeSide = ReturnType<typeof startNode>;
 
 interface HomeOptions extends Partial<Pick<NodeRoutesDeps, 'readerSeconds'>> {
   readonly port?: number;
+  /** Default: true. */
+  readonly hasNodes?: boolean;
   /** That of another process of the same server. */
   readonly serverSecret?: KeySecret;
 }
 
 /** Home on a free port, in this process. `stop` ends it as kill does: its connections are closed. */
-export function startHome(path: string, { port = 0, serverSecret = KeySecret.random(), ...more }: HomeOptions = {}) {
+export function startHome(
+  path: string,
+  { port = 0, hasNodes = true, serverSecret = KeySecret.random(), ...more }: HomeOptions = {},
+) {
   const archive = openArchive(path, NOW_MS, { create: true });
   const registry = openRegistry(path, { create: false });
   const activity = openActivity(path);
@@ -47,7 +55,8 @@ export function startHome(path: string, { port = 0, serverSecret = KeySecret.ran
     ...{ archive, registry, usage: activity.usage, version: '0.0.0-test', isDraining, edge: { accessLog } },
     clocks: () => ({ monotonicMs: performance.now(), wallMs }),
     logError: log.error,
-    nodes: { admissions, routes: (host) => nodeRoutes(deps, host) },
+    nodes: hasNodes ? { admissions, routes: (host) => nodeRoutes(deps, host) } : undefined,
+    pages: (addresses) => echo(addresses),
   });
   app.listen({ hostname: '127.0.0.1', port, reusePort: true });
   return {
@@ -113,4 +122,40 @@ export async function becomes<T>(current: () => T, wanted: T): Promise<T> {
   const untilMs = performance.now() + 60_000;
   while (!Bun.deepEquals(current(), wanted) && performance.now() < untilMs) await Bun.sleep(5);
   return current();
+}
+
+/** Answers with what arrived: for requests that a node forwards as they are. */
+function echo(addresses: ClientAddresses): Elysia {
+  const app = new Elysia({ name: 'echo' });
+  app
+    .all(
+      '/echo',
+      async ({ request }) => {
+        const headers = new Headers({ 'set-cookie': 'a=1; Path=/' });
+        headers.append('set-cookie', 'b=2; Path=/');
+        const { method } = request;
+        const body = await request.text();
+        return Response.json(
+          { method, target: targetOf(request), body, headers: [...request.headers], address: addresses.of(request) },
+          { status: 202, headers },
+        );
+      },
+      { parse: 'none' },
+    )
+    .get('/elsewhere', () => new Response(null, { status: 303, headers: { location: '/echo' } }))
+    .get('/packed', () => new Response(Bun.gzipSync('packed'), { headers: { 'content-encoding': 'gzip' } }))
+    .get('/parts', () => new Response(parts()));
+  return app;
+}
+
+function parts(): ReadableStream<Uint8Array> {
+  const left = ['one ', 'two ', 'three'];
+  return new ReadableStream({
+    async pull(controller) {
+      await Bun.sleep(5);
+      const part = left.shift();
+      if (part === undefined) controller.close();
+      else controller.enqueue(Buffer.from(part));
+    },
+  });
 }

@@ -131,8 +131,10 @@ export class HomeLink {
       const url = new URL(`${this.#options.home}${targetOf(request)}`);
       const headers = forwardedHeaders(request, admission);
       this.#counter += 1;
-      const target = `${url.pathname}${url.search}`;
-      headers.set(ADMISSION, signedAdmission(session, admission, this.#counter, method, target));
+      headers.set(
+        ADMISSION,
+        signedAdmission(session, admission, this.#counter, method, url.href.slice(url.origin.length)),
+      );
       const nextSession = this.#nextSession.promise;
       let answer: Response;
       try {

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+import type { AppDeps } from '../http/app.ts';
+import type { NodeRoutesDeps } from '../http/node/node-routes.ts';
+import { Admissions } from '../http/plugins/admission.ts';
+import { KEY_SECRET_FILE, KeySecret, readSecret } from '../store/key-secret.ts';
+import { readSecretFile } from '../store/secret-file.ts';
+import type { Served } from './account-site.ts';
+
+const SECRET_CHARS_MIN = 32;
+/** The secret is sent in a header. */
+const SECRET = /^[!-~]+$/;
+
+/** The secret of nodes in a file. Throws 'invalid-parameter' as `readSecretFile` does, and for one that can be guessed or cannot be sent. */
+export function readNodeSecret(path: string): string {
+  const secret = readSecretFile(path);
+  if (secret.length >= SECRET_CHARS_MIN && SECRET.test(secret)) return secret;
+  throw new DomainError(
+    'invalid-parameter',
+    `the secret in '${path}' must have ${SECRET_CHARS_MIN} or more letters, digits or signs: 'openssl rand -hex 32' makes one`,
+  );
+}
+
+interface ServedNodes extends Pick<NodeRoutesDeps, 'secret' | 'version' | 'nowMs' | 'isDraining'> {
+  readonly served: Pick<Served, 'archive' | 'registry' | 'activity'>;
+  readonly data: string;
+  /** That of all processes of this server; undefined: it is one process. */
+  readonly serverSecret: KeySecret | undefined;
+}
+
+/** The part of a server that its nodes use. */
+export async function servedNodes({ served, data, serverSecret, ...deps }: ServedNodes): Promise<AppDeps['nodes']> {
+  const { nodeRoutes } = await import('../http/node/node-routes.ts');
+  const { archive, registry, activity } = served;
+  const admissions = new Admissions(serverSecret ?? KeySecret.random());
+  const keySecret = () => readSecret(join(data, KEY_SECRET_FILE))?.toHex();
+  const { archiveId } = archive;
+  const all = { ...deps, admissions, registry, nodes: activity.nodes, keySecret, archiveId };
+  return { admissions, routes: (host) => nodeRoutes(all, host) };
+}
