@@ -29,10 +29,35 @@ export function explained<T>(path: string, work: () => T, wrongPath: ErrorKind =
   }
 }
 
-/** A file that the view of a database names is not there: what it has may have been deleted after the view was taken. */
+/** The file of a sealed market, as the catalog names it. */
+export interface NamedFile {
+  /** Below the folder of sealed markets. No two files ever have the same. */
+  readonly path: string;
+  readonly bytes: number;
+  /** SHA-256 of the file. */
+  readonly digest: Uint8Array;
+}
+
+/**
+ * A file that the view of a database names is not there: what it has may have been deleted after the view was taken, or it has not been
+ * brought to this node yet.
+ */
 export class MissingFile extends DomainError {
-  constructor(message: string) {
+  readonly file: NamedFile | undefined;
+
+  constructor(message: string, file?: NamedFile) {
     super('unavailable', message);
+    this.file = file;
+  }
+}
+
+/** The records are asked for of a replica, and only the archive that it is a copy of has them. */
+export class AtHome extends DomainError {
+  constructor() {
+    super(
+      'unavailable',
+      'this is the copy of a catalog: only the archive itself has the records of markets that are not sealed',
+    );
   }
 }
 

@@ -6,8 +6,7 @@ import { explained, isSystemError, MissingFile } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
 import { sizeAndDigest } from './file-digest.ts';
 import { discard, draftOf, flush, flushAll, writeNew } from './on-disk.ts';
-import { BOOKS, SealedFiles, type SealedMarket } from './sealed-files.ts';
-import { IS_NAMED } from './sealing.ts';
+import { BOOKS, IS_NAMED, SealedFiles, type SealedMarket } from './sealed-files.ts';
 
 /** Where the files of sealed markets are taken from: data directories or backups. */
 export interface SealedSources {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import { explained, isDamageError, MissingFile } from './database-errors.ts';
+import { AtHome, explained, isDamageError, MissingFile, type NamedFile } from './database-errors.ts';
 import { sizeAndDigest } from './file-digest.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { SegmentQueries } from './segment-queries.ts';
@@ -18,15 +18,12 @@ const DAY_LENGTH = 10;
 export const SEALED_FILE = /^0x[0-9a-f]+-[0-9a-f]{16}\.db$/;
 
 /** The row of a sealed market in bookreel.db. */
-export interface SealedMarket {
+export interface SealedMarket extends NamedFile {
   readonly key: number;
   /** Below BOOKS. The market had this conditionId when it was sealed; a stand-in may have been replaced since. */
   readonly path: string;
   /** Random, also in the file: a file that was sealed before, or for another market, is refused. */
   readonly seal: string;
-  readonly bytes: number;
-  /** SHA-256 of the file. */
-  readonly digest: Uint8Array;
 }
 
 /** The records of one series in the file of a sealed market, as the catalog states them. */
@@ -64,6 +61,7 @@ export const SEALED_BY_PATH = `SELECT path, bytes, LOWER(HEX(digest)) AS sha256 
   ORDER BY path`;
 export const NEXT_SEALED_PATH = 'SELECT path FROM sealed_markets WHERE path > ? ORDER BY path LIMIT 1';
 export const IS_SEALED = 'SELECT 1 AS known FROM sealed_markets WHERE market_key = ? AND seal = ?';
+export const IS_NAMED = 'SELECT 1 AS known FROM sealed_markets WHERE path = ?';
 export const SERIES_OF_SEALED = `SELECT series_id AS seriesId, first_ms AS firstMs, last_ms AS lastMs, segments, records
   FROM sealed_series WHERE market_key = ?`;
 const SEALED_TOTALS = 'SELECT COUNT(*) AS markets, IFNULL(SUM(bytes), 0) AS bytes FROM sealed_markets';
@@ -74,6 +72,7 @@ export const FIRST_SEALED_PATH = 'SELECT MIN(path) AS path FROM sealed_markets';
 const LEFT_OPEN = `SELECT COUNT(*) AS markets, MIN(end_ms) AS firstMs FROM markets NOT INDEXED WHERE end_ms <= ?
   AND NOT EXISTS (SELECT 1 FROM sealed_markets WHERE sealed_markets.market_key = markets.market_key)
   AND EXISTS (SELECT 1 FROM series JOIN segments USING (series_id) WHERE series.market_key = markets.market_key)`;
+export const IS_REPLICA = 'SELECT 1 AS known FROM replica';
 const FORGET = ['DELETE FROM sealed_series WHERE market_key = ?', 'DELETE FROM sealed_markets WHERE market_key = ?'];
 
 /** The files of later versions may have payloads that this one cannot read. */
@@ -95,6 +94,8 @@ export class SealedFiles {
   readonly #bySeries = new Map<number, OpenFile>();
   readonly #wholes = new WholePayloads();
   #reads = 0;
+  /** Undefined until it is asked for. */
+  #isReplica: boolean | undefined;
 
   /** `path`: that of bookreel.db. */
   constructor(database: Viewed, path: string) {
@@ -106,11 +107,13 @@ export class SealedFiles {
       bySeries: database.query<SealedMarket, [number]>(SEALED_OF_SERIES),
       next: database.query<SealedMarket, [number]>(NEXT_SEALED),
       isSealed: database.query<{ known: number }, [number, string]>(IS_SEALED),
+      byPath: database.query<{ known: number }, [string]>(IS_NAMED),
       series: database.query<SealedSeries, [number]>(SERIES_OF_SEALED),
       totals: database.query<{ markets: number; bytes: number }, []>(SEALED_TOTALS),
       bytesBetween: database.query<{ bytes: number }, [string, string]>(SEALED_BYTES_BETWEEN),
       firstPath: database.query<{ path: string | null }, []>(FIRST_SEALED_PATH),
       leftOpen: database.query<{ markets: number; firstMs: InstantMs | null }, [number]>(LEFT_OPEN),
+      isReplica: () => database.query<{ known: number }, []>(IS_REPLICA).get() !== null,
       forget: FORGET.map((sql) => database.query<never, [number]>(sql)),
     };
   }
@@ -145,6 +148,11 @@ export class SealedFiles {
     return this.#sql.leftOpen.get(endedByMs)!;
   }
 
+  /** Returns true if a sealed market has the file of this path. */
+  names(path: string): boolean {
+    return this.#sql.byPath.get(path) !== null;
+  }
+
   placeOf({ path }: Pick<SealedMarket, 'path'>): string {
     return join(this.#folder, path);
   }
@@ -166,10 +174,17 @@ export class SealedFiles {
     return true;
   }
 
-  /** Reads segments of a series in the file of its market; undefined if that is not sealed. Throws 'unavailable' as `open` does. */
+  /**
+   * Reads segments of a series in the file of its market; undefined if that is not sealed. Throws as `openSealed` does, and AtHome in a
+   * replica, which has no other segments.
+   */
   read<T>(seriesId: number, work: (segments: SegmentQueries) => T): T | undefined {
     const found = this.#sql.bySeries.get(seriesId);
-    if (found === null) return undefined;
+    if (found === null) {
+      this.#isReplica ??= this.#sql.isReplica();
+      if (this.#isReplica) throw new AtHome();
+      return undefined;
+    }
     const file = this.#opened(found);
     return explained(file.place, () => work(file.segments));
   }
@@ -256,10 +271,11 @@ export class SealedFiles {
 }
 
 /** Opens the file of a sealed market to read it. Throws MissingFile, or 'unavailable' if it is not the file that was sealed. */
-export function openSealed(place: string, { seal, bytes }: SealedMarket): Sqlite {
+export function openSealed(place: string, market: SealedMarket): Sqlite {
+  const { seal, bytes } = market;
   const found = explained(place, () => statSync(place, { throwIfNoEntry: false }));
   if (found === undefined) {
-    throw new MissingFile(`'${place}' is missing: unless its market was just deleted, ${RESTORE}`);
+    throw new MissingFile(`'${place}' is missing: unless its market was just deleted, ${RESTORE}`, market);
   }
   const other = () =>
     new DomainError('unavailable', `'${place}' is not the file that was sealed for this market: ${RESTORE}`);

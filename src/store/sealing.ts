@@ -15,7 +15,7 @@ import type { StoredMarket } from './markets.ts';
 import { discard, draftOf, flush, removeIfEmpty } from './on-disk.ts';
 import { queriesOf } from './queries.ts';
 import sealedSchema from './sealed.sql' with { type: 'text' };
-import { BOOKS } from './sealed-files.ts';
+import { BOOKS, IS_NAMED } from './sealed-files.ts';
 import { isIntact, SegmentQueries, type SegmentRow } from './segment-queries.ts';
 import type { MarketSeries } from './series.ts';
 import { ShortPayloads } from './short-payloads.ts';
@@ -40,7 +40,6 @@ export const UNSEALED_MARKETS = `SELECT market_key AS key, slug, end_ms AS endMs
     AND EXISTS (SELECT 1 FROM series JOIN segments USING (series_id) WHERE series.market_key = markets.market_key)
   ORDER BY market_key`;
 export const SERIES_OF_MARKET = 'SELECT series_id AS seriesId, outcome, kind FROM series WHERE market_key = ?';
-export const IS_NAMED = 'SELECT 1 AS known FROM sealed_markets WHERE path = ?';
 
 /** A market that has records, and is not sealed. */
 export interface OpenMarket {

@@ -17,7 +17,7 @@ import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-da
 import { BOOKS_OF_WINDOW, GAPS_OF_WINDOW, RECORDED_WINDOW } from '../../src/store/recorded-times.ts';
 import { PRESENT_MARKET } from '../../src/store/restore-markets.ts';
 import * as sealedFiles from '../../src/store/sealed-files.ts';
-import { IS_NAMED, SERIES_OF_MARKET, UNSEALED_MARKETS } from '../../src/store/sealing.ts';
+import { SERIES_OF_MARKET, UNSEALED_MARKETS } from '../../src/store/sealing.ts';
 import { LIST_COIN_SERIES, NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import {
   COUNT_RECORDS,
@@ -221,7 +221,8 @@ test.each<[string, string, ...string[]]>([
     sealedFiles.FIRST_SEALED_PATH,
     'SEARCH sealed_markets USING COVERING INDEX sealed_markets_by_path',
   ],
-  ['IS_NAMED', IS_NAMED, 'SEARCH sealed_markets USING COVERING INDEX sealed_markets_by_path ('],
+  ['IS_REPLICA', sealedFiles.IS_REPLICA, 'SCAN replica'],
+  ['IS_NAMED', sealedFiles.IS_NAMED, 'SEARCH sealed_markets USING COVERING INDEX sealed_markets_by_path ('],
   ['MARKET_TOTAL', MARKET_TOTAL, `${MARKETS} INTEGER PRIMARY KEY`],
   [
     'COUNT_LISTED',

@@ -1,0 +1,249 @@
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+import type { Bucket } from './bucket.ts';
+import { sealedObject } from './catalog.ts';
+import type { NamedFile } from './database-errors.ts';
+import { sha256Of } from './file-digest.ts';
+import { discard, draftOf } from './on-disk.ts';
+import { BOOKS, DAY, SEALED_FILE } from './sealed-files.ts';
+
+export interface BookCacheDeps {
+  /** The data directory. */
+  readonly directory: string;
+  readonly bucket: Pick<Bucket, 'get'>;
+  /** The size of all files together. */
+  readonly bytesMax: number;
+  readonly monotonicMs: () => number;
+  /** Takes a sentence about the storage, once for each change. */
+  readonly warn: (sentence: string) => void;
+}
+
+interface CachedFile {
+  readonly bytes: number;
+  /** False for a file of an earlier process: it is read once before it is used. */
+  isChecked: boolean;
+  /** Answers under way that need it. */
+  holders: number;
+}
+
+/** How long a request waits while no file arrives. */
+const WAIT_MS = 900;
+/** The same after a file could not be had. */
+const WAIT_DOWN_MS = 250;
+/** How long a request waits at all: large files arrive for a later one. */
+const WAIT_MS_MAX = 5000;
+/** The files that are fetched at the same time take this much memory at most. */
+const FETCHED_BYTES_MAX = 256 * 1024 ** 2;
+/** A file that cannot be had is not asked for again during this time. */
+const REFUSED_MS = 1000;
+
+const NOT_REACHED =
+  'the books of this market are not on this node, and their storage does not answer: try again in a few seconds';
+const ON_ITS_WAY = 'the books of this market are on their way to this node: try again in a few seconds';
+const TOO_MANY = 'the books of many markets are on their way to this node: try again in a few seconds';
+
+/**
+ * The files of sealed markets that a node has, under the same paths as the archive whose catalog it follows. A file is fetched once, however
+ * many requests need it, and appears whole and with the right digest. Of the files the last used ones stay, up to a number of bytes; it is exceeded only
+ * by files that answers under way read.
+ */
+export class BookCache {
+  readonly #deps: BookCacheDeps;
+  readonly #folder: string;
+  /** By path, the last used one last. */
+  readonly #files = new Map<string, CachedFile>();
+  readonly #fetching = new Map<string, Promise<void>>();
+  #fetchedBytes = 0;
+  #bytes = 0;
+  /** When the last file arrived. */
+  #arrivedMs = -Infinity;
+  #isDown = false;
+  #hits = 0;
+  #misses = 0;
+  #fetches = 0;
+
+  /** Removes what an earlier process left unfinished. Throws as `mkdirSync` does. */
+  constructor(deps: BookCacheDeps) {
+    this.#deps = deps;
+    this.#folder = join(deps.directory, BOOKS);
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const found: { path: string; bytes: number; usedMs: number }[] = [];
+    for (const day of readdirSync(this.#folder).filter((name) => DAY.test(name))) {
+      for (const name of readdirSync(join(this.#folder, day))) {
+        const path = join(day, name);
+        if (!SEALED_FILE.test(name)) discard(this.#placeOf(path));
+        else {
+          const { size, mtimeMs } = statSync(this.#placeOf(path));
+          found.push({ path, bytes: size, usedMs: mtimeMs });
+        }
+      }
+    }
+    for (const { path, bytes } of found.sort((a, b) => a.usedMs - b.usedMs)) this.#add(path, bytes, false);
+    this.#evict();
+  }
+
+  /** What it has and did, for metrics. `misses`: requests that needed a file that was not here. */
+  get readings() {
+    const [bytes, files, hits] = [this.#bytes, this.#files.size, this.#hits];
+    return { bytes, files, hits, misses: this.#misses, fetches: this.#fetches, isDown: this.#isDown };
+  }
+
+  /** Returns true if a file is here, which then counts as used. */
+  has(path: string): boolean {
+    const file = this.#files.get(path);
+    if (file?.isChecked !== true) return false;
+    this.#hits += 1;
+    this.#files.delete(path);
+    this.#files.set(path, file);
+    return true;
+  }
+
+  /** Keeps a file that is here until the function that this returns is called. */
+  hold(path: string): () => void {
+    const file = this.#files.get(path);
+    if (file === undefined) return () => undefined;
+    file.holders += 1;
+    return () => {
+      file.holders -= 1;
+    };
+  }
+
+  /**
+   * Settles when the file is here. Rejects with 'busy' if the storage does not answer in time, and with 'unavailable' if it does not have this
+   * file: then the catalog is ahead of it, or the object was lost or changed.
+   */
+  async fetch(file: NamedFile): Promise<void> {
+    this.#misses += 1;
+    const { monotonicMs } = this.#deps;
+    const startMs = monotonicMs();
+    const waitMs = this.#isDown ? WAIT_DOWN_MS : WAIT_MS;
+    const fetching = this.#fetching.get(file.path) ?? this.#begin(file);
+    for (;;) {
+      const untilMs = Math.min(Math.max(startMs, this.#arrivedMs) + waitMs, startMs + WAIT_MS_MAX);
+      const leftMs = untilMs - monotonicMs();
+      if (leftMs <= 0) throw busy(this.#arrivedMs > startMs ? ON_ITS_WAY : NOT_REACHED);
+      if (await settlesWithin(fetching, leftMs)) return;
+    }
+  }
+
+  /** A file that was thought to be here is not. */
+  lost(path: string): void {
+    const file = this.#files.get(path);
+    if (file === undefined || statSync(this.#placeOf(path), { throwIfNoEntry: false })?.size === file.bytes) return;
+    this.#remove(path, file);
+  }
+
+  /** Removes the files of markets that were deleted, or have another file now. */
+  sweep(isNamed: (path: string) => boolean): void {
+    for (const [path, file] of this.#files) if (file.holders === 0 && !isNamed(path)) this.#remove(path, file);
+  }
+
+  #begin(file: NamedFile): Promise<void> {
+    if (this.#fetchedBytes > 0 && (this.#isDown || this.#fetchedBytes + file.bytes > FETCHED_BYTES_MAX)) {
+      throw busy(this.#isDown ? NOT_REACHED : TOO_MANY);
+    }
+    this.#fetchedBytes += file.bytes;
+    const fetching = this.#bring(file).finally(() => {
+      this.#fetchedBytes -= file.bytes;
+    });
+    this.#fetching.set(file.path, fetching);
+    const forget = () => this.#fetching.delete(file.path);
+    // Otherwise each of many requests would ask the storage again.
+    fetching.then(forget, () => setTimeout(forget, REFUSED_MS).unref());
+    return fetching;
+  }
+
+  async #bring({ path, bytes, digest }: NamedFile): Promise<void> {
+    const place = this.#placeOf(path);
+    const sha256 = Buffer.from(digest).toString('hex');
+    const earlier = this.#files.get(path);
+    if (earlier !== undefined) {
+      const content = await readFile(place).catch(() => undefined);
+      if (content !== undefined && sha256Of(content) === sha256) {
+        earlier.isChecked = true;
+        return;
+      }
+      this.#remove(path, earlier);
+    }
+    this.#fetches += 1;
+    const found = await this.#get(sealedObject(sha256), sha256);
+    const draft = draftOf(place);
+    try {
+      await mkdir(dirname(place), { recursive: true, mode: 0o700 });
+      await writeFile(draft, found, { mode: 0o600 });
+      await rename(draft, place);
+    } catch (error) {
+      discard(draft);
+      throw new DomainError('unavailable', `'${place}' cannot be written: make room, or lower --cache-bytes`, {
+        cause: error,
+      });
+    }
+    this.#add(path, bytes, true);
+    this.#evict(path);
+  }
+
+  async #get(name: string, sha256: string): Promise<Buffer> {
+    const { bucket, monotonicMs, warn } = this.#deps;
+    try {
+      const object = await bucket.get(name, sha256);
+      if (object === undefined) {
+        throw new DomainError(
+          'unreadable',
+          `the bucket has no '${name}', which its catalog names: run 'bookreel publish verify' at home`,
+        );
+      }
+      this.#arrivedMs = monotonicMs();
+      if (this.#isDown) warn('the storage of books answers again');
+      this.#isDown = false;
+      return object.bytes;
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.kind !== 'unavailable') {
+        throw error instanceof DomainError ? new DomainError('unavailable', error.message) : error;
+      }
+      if (!this.#isDown) warn(`markets whose books are not on this node cannot be answered: ${error.message}`);
+      this.#isDown = true;
+      throw busy(NOT_REACHED);
+    }
+  }
+
+  #placeOf(path: string): string {
+    return join(this.#folder, path);
+  }
+
+  #add(path: string, bytes: number, isChecked: boolean): void {
+    this.#files.set(path, { bytes, isChecked, holders: 0 });
+    this.#bytes += bytes;
+  }
+
+  /** `except`: a file that was just fetched. */
+  #evict(except?: string): void {
+    for (const [path, file] of this.#files) {
+      if (this.#bytes <= this.#deps.bytesMax) return;
+      if (file.holders === 0 && path !== except) this.#remove(path, file);
+    }
+  }
+
+  #remove(path: string, file: CachedFile): void {
+    this.#files.delete(path);
+    this.#bytes -= file.bytes;
+    // Open files can still be read.
+    rmSync(this.#placeOf(path), { force: true });
+  }
+}
+
+function busy(sentence: string): DomainError {
+  return new DomainError('busy', sentence, { retryAfterSeconds: 1 });
+}
+
+/** False if `work` has not settled after this time. Rejects if it rejects before. */
+async function settlesWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<false>();
+  const timer = setTimeout(() => resolve(false), ms);
+  try {
+    return await Promise.race([work.then(() => true), promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
