@@ -1,4 +1,5 @@
 import type { InstantMs } from '../../domain/instant.ts';
+import { failingForGood } from '../../domain/steps.ts';
 import { negotiate } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
 import type { ControllerDeps } from './controller.ts';
@@ -22,7 +23,7 @@ export function answerAboutCoin(
     const { state } = database;
     const give = (data: readonly object[]) =>
       responder.respond(responder.encode({ data }, negotiated.format), negotiated, undefined, state);
-    const steps = stepsOf(coin);
+    const steps = failingForGood(stepsOf(coin));
     const first = steps.next();
     if (first.done === true) return give(first.value);
     const rest = async () => {

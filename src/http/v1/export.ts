@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
+import { failingForGood } from '../../domain/steps.ts';
 import { compressed } from '../../export/compression.ts';
 import { ExportTally, exportSteps } from '../../export/export.ts';
 import { exportOpenings, fileKindOf, STREAMED_FORMATS, samplingRefusal, writerOf } from '../../export/format.ts';
@@ -27,7 +28,7 @@ export const EXPORTS_PER_KEY_MAX = 16;
 
 /** One market as a recording, streamed. `logCut` is called when a fault of the server cuts off an answer. */
 export function exportController(deps: ControllerDeps, logCut: (error: unknown, request: Request) => void) {
-  const { access, archive, responder, nextTurn } = deps;
+  const { access, archive, lookup, responder, nextTurn } = deps;
   // A step is written and copied before the next one: one buffer serves all exports.
   const out = new ByteBuffer();
   const openings = exportOpenings();
@@ -77,8 +78,10 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
           return encoding === 'identity' ? bytes : compressed(bytes, encoding, 'send');
         };
         const release = slots.take(exchange.keyId, exchange.set.headers);
+        const letGo = lookup.hold(market);
         const body = pulledBody(chunks, { request, server: deps.server(), set: exchange.set }, (error) => {
           release();
+          letGo();
           if (error !== undefined && !isExpected(error)) logCut(error, request);
         });
         return responder.stream(exchange, body, { ...headers, ...PULLED_BODY_HEADERS });
@@ -123,7 +126,7 @@ async function* bytesOf(
   nextTurn: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
   await nextTurn();
-  const steps = await stepsOf();
+  const steps = failingForGood(await stepsOf());
   for (;;) {
     out.clear();
     const done = database.read(() => {
