@@ -25,6 +25,7 @@ import { causeOf, errorResponse } from './plugins/errors.ts';
 import { MountedPaths } from './plugins/mounted-paths.ts';
 import { RateLimit, type RequestContext } from './plugins/rate-limit.ts';
 import { COUNTS_IN_MEMORY, type RequestCounts } from './plugins/request-counts.ts';
+import { requestIdOf } from './plugins/request-id.ts';
 import { maskedTarget } from './plugins/secret-mask.ts';
 import type { ViewTokens } from './plugins/view-tokens.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
@@ -38,6 +39,7 @@ import type { ResponseSettings } from './response/response.ts';
 import { ResponseCache } from './response/response-cache.ts';
 import { offerToVisitor } from './v1/billing.ts';
 import { Lookup } from './v1/lookup.ts';
+import { NodeAnswers, type NodeDeps } from './v1/node-answers.ts';
 import { v1Routes } from './v1/v1.ts';
 
 export interface AppDeps {
@@ -75,6 +77,8 @@ export interface AppDeps {
   readonly nodes?: { readonly admissions: Admissions; readonly routes: (host: NodeRoutesHost) => Elysia } | undefined;
   /** True if no request needs a key. Only allowed if no other program can send requests. */
   readonly isOpen?: boolean;
+  /** Left out: this machine has the archive itself. */
+  readonly node?: NodeDeps | undefined;
   /** For a process that replays: no answer shows more than the clock of a replay allows. */
   readonly replay?: ReplayDeps;
 }
@@ -107,6 +111,7 @@ export function createApp(appDeps: AppDeps) {
     hasAccounts = false,
     mcp = () => new Elysia(),
     nodes,
+    node,
     replay,
     isOpen = replay !== undefined && !replay.needsKeys,
   } = appDeps;
@@ -140,20 +145,23 @@ export function createApp(appDeps: AppDeps) {
     refuseMissingSocket(request, paths);
   };
   const arrivals = new Arrivals({ edge, addresses, rateLimit, metrics: requestMetrics, clocks, isOpen, refuse });
+  const server = () => app.server;
+  const nodeAnswers = node && new NodeAnswers(node, archive.sealed, addresses, server);
   const queue = replay?.replays.queue ?? new FairQueue();
   const nextTurn = (keyId: string | undefined) => queue.of(keyId).next();
   const deps = {
     access: access(accessDeps),
     archive,
-    lookup: new Lookup(archive),
+    lookup: new Lookup(archive, nodeAnswers),
     responder,
-    server: () => app.server,
+    server,
     nextTurn,
     counts,
   };
   const v1 = v1Routes(deps, { registry, usage, billing, clocks, isDraining, logCut, paths });
   const answerOf = (error: unknown, { request, set }: RequestContext) =>
     errorResponse(error, { request, set }, { rateLimit, paths, hasAccounts, logError });
+  nodeAnswers?.serve(v1);
   callAtOnce(v1, answerOf);
   const replayed =
     replay === undefined
@@ -204,6 +212,7 @@ export function createApp(appDeps: AppDeps) {
         registry,
         version,
         isDraining,
+        notReady: node?.notReady,
         hasAccounts,
         picture: samples && new MarketPicture({ archive, samples, version, nowMs: wallMs, nextTurn }),
         ...(replay && { home: replayHome(version, replay) }),
@@ -211,5 +220,14 @@ export function createApp(appDeps: AppDeps) {
     )
     .use(docsController(version, replay !== undefined, hasAccounts));
   callHooksAtOnce(app.event.request);
+  if (nodeAnswers !== undefined) {
+    // Around everything else: home looks at these requests itself.
+    app.wrap((handle, request) => {
+      const forwarded = nodeAnswers.forwarded(request, paths);
+      if (forwarded === undefined) return handle;
+      const set = { headers: { 'x-request-id': requestIdOf(request, addresses) } };
+      return () => forwarded.catch((error: unknown) => answerOf(error, { request, set }));
+    });
+  }
   return app;
 }

@@ -20,6 +20,8 @@ export interface SiteDeps {
   readonly version: string;
   /** True if the server is stopping. */
   readonly isDraining: () => boolean;
+  /** See NodeDeps. Left out: the databases are all that has to be ready. */
+  readonly notReady?: (() => string | undefined) | undefined;
   /** The picture of the page of a service; undefined: the page has none. */
   readonly picture: MarketPicture | undefined;
   /** The page at `/`. Left out: the page of a service. */
@@ -47,13 +49,15 @@ const Home = Type.Object(
   { $id: 'Home', description: 'An overview of the service.' },
 );
 const State = Type.Object(
-  { status: Type.String({ description: 'ok, ready, draining or database unavailable.' }) },
+  {
+    status: Type.String({ description: 'ok, ready, draining, database unavailable or, of a node, what it waits for.' }),
+  },
   { $id: 'State', description: 'The state of the service.' },
 );
 
 /** The paths outside /v1 that need no key. */
 export function siteController(deps: SiteDeps) {
-  const { archive, registry, isDraining, home, picture } = deps;
+  const { archive, registry, isDraining, notReady, home, picture } = deps;
   const { answer, schema, isExample } = home ?? serviceHome(deps);
   const status = (set: ResponseSettings, state: string, code: number) =>
     respondJson(set, { status: state }, NO_STORE, code);
@@ -88,7 +92,8 @@ export function siteController(deps: SiteDeps) {
             registry.tiers.list();
             registry.apiKeys.probe();
           });
-          return status(set, 'ready', 200);
+          const reason = notReady?.();
+          return status(set, reason ?? 'ready', reason === undefined ? 200 : 503);
         } catch {
           // Any error of the database means that it is not ready.
           return status(set, 'database unavailable', 503);

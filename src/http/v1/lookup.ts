@@ -4,6 +4,7 @@ import type { InstantMs } from '../../domain/instant.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { VersionedCache } from '../../store/versioned-cache.ts';
+import type { NodeAnswers } from './node-answers.ts';
 
 const COINS_MAX = 256;
 const MARKETS_MAX = 4096;
@@ -13,9 +14,12 @@ export class Lookup {
   readonly #archive: Archive;
   readonly #coins: VersionedCache<string>;
   readonly #markets: VersionedCache<StoredMarket>;
+  readonly #node: Pick<NodeAnswers, 'need' | 'hold'> | undefined;
 
-  constructor(archive: Archive) {
+  /** `node`: left out where all records are. */
+  constructor(archive: Archive, node?: Pick<NodeAnswers, 'need' | 'hold'>) {
     this.#archive = archive;
+    this.#node = node;
     this.#coins = new VersionedCache(archive.database, COINS_MAX);
     this.#markets = new VersionedCache(archive.database, MARKETS_MAX);
   }
@@ -37,7 +41,7 @@ export class Lookup {
 
   /**
    * The market by conditionId or slug. Of several markets with one slug it is the latest, with `asOfMs` the latest that was listed
-   * then. Throws 'not-found' if there is none.
+   * then. Throws 'not-found' if there is none, and on a node as `NodeAnswers.need` does.
    */
   market(coinText: string, conditionIdOrSlug: string, asOfMs?: InstantMs): StoredMarket {
     // A market with records is found by its name before it is listed, even if no market of the coin is listed yet.
@@ -53,6 +57,12 @@ export class Lookup {
         `no market of ${coin} has this conditionId or slug: /v1/${coin}/markets lists them`,
       );
     }
+    this.#node?.need(market);
     return market;
+  }
+
+  /** Keeps the books of a market on this machine until the function that this returns is called: for an answer in steps. */
+  hold(market: StoredMarket): () => void {
+    return this.#node?.hold(market) ?? (() => undefined);
   }
 }

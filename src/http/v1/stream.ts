@@ -3,6 +3,7 @@ import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import type { ClockReading } from '../../domain/rate-window.ts';
 import type { Archive } from '../../store/archive.ts';
+import { AtHome } from '../../store/database-errors.ts';
 import { described, Text } from '../openapi/described.ts';
 import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
@@ -58,7 +59,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
     ({ params, query, exchange, accessCheck, asOfMs }) => {
       const { request, set } = exchange;
       const { toMs } = windowOf(query);
-      const stream = archive.database.readShared(() => {
+      const { market, stream } = archive.database.readShared(() => {
         const market = lookup.market(params.coin, params.conditionId, asOfMs);
         const { from: fromMs = market.startMs, depth, speed } = query;
         const outcomes = outcomesOf(query.outcome);
@@ -66,13 +67,18 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
         const after = positionOf(request.headers.get('last-event-id'), scope);
         const shown = shownSnapshot(query);
         const requested = { fromMs, toMs: Math.min(toMs, asOfMs ?? toMs), outcomes, shown, speed, scope, after };
-        return new SnapshotStream(archive, market, requested, () => deps.clocks().monotonicMs);
+        return {
+          market,
+          stream: new SnapshotStream(archive, market, requested, () => deps.clocks().monotonicMs),
+        };
       });
       if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
       const release = slots.take(accessCheck.keyId, set.headers);
+      const letGo = lookup.hold(market);
       const chunks = (left: AbortSignal) => chunksOf(deps, writer, stream, accessCheck, params.coin, left);
       const body = pulledBody(chunks, { request, server: deps.server(), set: exchange.set }, (error) => {
         release();
+        letGo();
         if (error !== undefined) logCut(error, request);
       });
       return responder.stream(exchange, body, { ...HEADERS, ...PULLED_BODY_HEADERS });
@@ -111,7 +117,7 @@ function positionOf(lastEventId: string | null, scope: string): StreamPosition |
 
 /**
  * The bytes of a stream. It ends without `event: end` if the server is stopping, the key lost its access, the market was deleted,
- * the replay was stopped, or the next events are later than the answer may show. The next request of the client gets the reason.
+ * the market is not sealed any more on a node, the replay was stopped, or the next events are later than the answer may show. The next request of the client gets the reason.
  */
 async function* chunksOf(
   { archive, clocks, isDraining, nextTurn }: StreamDeps,
@@ -163,8 +169,8 @@ function nextSlice(
     const waitMs = archive.database.read(() => stream.writeSlice(writer, latestMs, eventsMax));
     return { waitMs, slice: writer.taken() };
   } catch (error) {
-    // Only the look-ups of the replay and of the market throw this.
-    if (error instanceof DomainError && error.kind === 'not-found') return undefined;
+    // Only the look-ups of the replay and of the market throw the first. A market that is not sealed any more is streamed by home.
+    if ((error instanceof DomainError && error.kind === 'not-found') || error instanceof AtHome) return undefined;
     throw error;
   }
 }

@@ -1,0 +1,165 @@
+import type { AnyElysia, Context, Handler } from 'elysia';
+import { DomainError } from '../../domain/errors.ts';
+import type { InstantMs } from '../../domain/instant.ts';
+import type { BookCache } from '../../store/book-cache.ts';
+import { AtHome, MissingFile } from '../../store/database-errors.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import type { SealedFiles, SealedMarket } from '../../store/sealed-files.ts';
+import type { Admission } from '../plugins/admission.ts';
+import type { ClientAddresses } from '../plugins/client-address.ts';
+import type { MountedPaths } from '../plugins/mounted-paths.ts';
+import { VIEW_TOKEN_PREFIX } from '../plugins/view-tokens.ts';
+import { pathOf } from '../request-target.ts';
+import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../response/pulled-body.ts';
+import { type Exchange, type ResponseSettings, respond } from '../response/response.ts';
+
+/** What makes a service a node: a machine with a copy of home's catalog, and some of its books. */
+export interface NodeDeps {
+  readonly books: BookCache;
+  /** Rejects with 'busy' if home cannot be reached. */
+  readonly forward: (request: Request, admission: Admission) => Promise<Response>;
+  /** The state of a node that should get no requests yet, or not any more; undefined: it is ready. */
+  readonly notReady: () => string | undefined;
+}
+
+/** The answers of home that are read whole before they are sent. */
+const WHOLE_BYTES_MAX = 8 * 1024 * 1024;
+/** One answer may need the books of this many markets. */
+const FETCHES_MAX = 100;
+/** What is about people, and what needs the records of coins, which only home has. */
+const OF_PEOPLE = /^\/v1\/(?:account|billing)(?:\/|$)/;
+const COIN_PRICES = '/v1/:coin/prices';
+/** Of the connection to home, or set by this node for every answer. */
+const OWN_HEADERS =
+  /^(?:connection|keep-alive|transfer-encoding|date|x-ratelimit-.*|x-content-type-options|strict-transport-security|access-control-.*)$/;
+
+type Route = AnyElysia['routes'][number];
+type Answer = Response | Promise<Response>;
+/** The part of a route's context that the access check sets. */
+interface NodeContext extends Pick<Context, 'request'> {
+  readonly set: ResponseSettings;
+  readonly exchange: Exchange;
+  readonly asOfMs?: InstantMs;
+  readonly params?: { readonly conditionId?: string };
+}
+
+/**
+ * The routes of a node. What needs the books of a market that are not here waits for them, and runs again: nothing else of the service has to wait. What
+ * only home can answer is sent on to it.
+ */
+export class NodeAnswers {
+  readonly #deps: NodeDeps;
+  readonly #sealed: SealedFiles;
+  readonly #addresses: ClientAddresses;
+  readonly #server: () => Reader['server'];
+  /** Null for a market that is not sealed. The object of a market is a new one after a change of the catalog. */
+  readonly #files = new WeakMap<StoredMarket, SealedMarket | null>();
+
+  constructor(deps: NodeDeps, sealed: SealedFiles, addresses: ClientAddresses, server: () => Reader['server']) {
+    this.#deps = deps;
+    this.#sealed = sealed;
+    this.#addresses = addresses;
+    this.#server = server;
+  }
+
+  /** Throws MissingFile unless the books of a market are here, and AtHome if it is not sealed. Within `Database.readShared`. */
+  need(market: StoredMarket): void {
+    const file = this.#fileOf(market);
+    if (file === null) throw new AtHome();
+    if (!this.#deps.books.has(file.path))
+      throw new MissingFile(`the books of ${market.conditionId} are not here`, file);
+  }
+
+  /** Keeps the books of a market here until the function that this returns is called. */
+  hold(market: StoredMarket): () => void {
+    return this.#deps.books.hold(this.#fileOf(market)?.path ?? '');
+  }
+
+  /** Lets the handlers of a plugin wait for books, or for home. */
+  serve({ routes }: AnyElysia): void {
+    for (const route of routes) route.handler = this.#handlerOf(route);
+  }
+
+  /** Home's answer to a request that this node does not look at: undefined for the routes of recordings, and for other `paths` of its own. */
+  forwarded(request: Request, paths: MountedPaths): Promise<Response> | undefined {
+    const path = pathOf(request);
+    const isOfRecordings = path.startsWith('/v1/') && !OF_PEOPLE.test(path);
+    if (isOfRecordings && !hasViewToken(request)) return undefined;
+    if (!isOfRecordings && path !== '/' && !OF_PEOPLE.test(path) && paths.methodsAt(path) !== undefined)
+      return undefined;
+    return this.#deps.forward(request, { keyId: undefined, address: this.#addresses.of(request) });
+  }
+
+  #fileOf(market: StoredMarket): SealedMarket | null {
+    return this.#files.getOrInsertComputed(market, ({ key }) => this.#sealed.byKey(key) ?? null);
+  }
+
+  #handlerOf({ path, handler }: Route): Handler {
+    const answer = (context: NodeContext): Answer => {
+      // Of a coin at an instant, many markets would have to be read.
+      const isOfCoin = context.params?.conditionId === undefined && context.asOfMs !== undefined;
+      if (path === COIN_PRICES || isOfCoin) return this.#forward(context);
+      return call(context, FETCHES_MAX);
+    };
+    const call = (context: NodeContext, left: number): Answer => {
+      try {
+        const given = handler(context as unknown as Context) as Answer;
+        return given instanceof Promise ? given.catch((error) => again(error, context, left)) : given;
+      } catch (error) {
+        return again(error, context, left);
+      }
+    };
+    const again = (error: unknown, context: NodeContext, left: number): Answer => {
+      if (error instanceof AtHome) return this.#forward(context);
+      if (!(error instanceof MissingFile) || error.file === undefined || left === 0) throw error;
+      const { books } = this.#deps;
+      books.lost(error.file.path);
+      return books.fetch(error.file).then(
+        () => call(context, left - 1),
+        (fault: unknown) => {
+          const seconds = fault instanceof DomainError ? fault.retryAfterSeconds : undefined;
+          if (seconds !== undefined) context.set.headers['retry-after'] = String(seconds);
+          throw fault;
+        },
+      );
+    };
+    return answer as unknown as Handler;
+  }
+
+  async #forward({ request, set, exchange: { keyId } }: NodeContext): Promise<Response> {
+    const answer = await this.#deps.forward(request, { keyId, address: this.#addresses.of(request) });
+    const headers = Object.fromEntries([...answer.headers].filter(([name]) => !OWN_HEADERS.test(name)));
+    const { 'content-length': length, vary } = headers;
+    // In the body of a refusal, and in the log of home.
+    delete set.headers['x-request-id'];
+    // Both name what they add for scripts of other origins.
+    if (vary !== undefined) headers.vary = vary.replace(/, Origin$/, '');
+    if (answer.body === null || request.method === 'HEAD') return respond(set, null, headers, answer.status);
+    if (Number(length) <= WHOLE_BYTES_MAX) {
+      return respond(set, new Uint8Array(await answer.arrayBuffer()), headers, answer.status);
+    }
+    delete headers['content-length'];
+    const { body } = answer;
+    const sent = pulledBody(
+      (left) => chunksOf(body, left),
+      { request, server: this.#server(), set },
+      () => undefined,
+    );
+    return respond(set, sent, { ...headers, ...PULLED_BODY_HEADERS }, answer.status);
+  }
+}
+
+/** A page asks with the token of its session, which only home knows. */
+function hasViewToken({ headers }: Request): boolean {
+  return headers.get('authorization')?.includes(VIEW_TOKEN_PREFIX) === true;
+}
+
+async function* chunksOf(body: ReadableStream<Uint8Array>, left: AbortSignal): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  left.addEventListener('abort', () => void reader.cancel().catch(() => undefined));
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
