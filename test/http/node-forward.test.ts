@@ -218,6 +218,17 @@ test('home is started again: requests under way of a node wait for its new sessi
   expect((await get()).status).toBe(200);
 });
 
+test('both logs have the same id of a request, and a client cannot choose it', async () => {
+  const requestId = '5b0a6f4e-0000-4000-8000-000000000001';
+  const request = () => new Request('http://a/v1/coins', { headers: { 'x-request-id': 'chosen-by-a-client' } });
+  const given = await node.link.forward(request(), { keyId: undefined, address: ADDRESS, requestId });
+  expect(given.headers.get('x-request-id')).toBe(requestId);
+  const own = await node.link.forward(request(), { keyId: undefined, address: ADDRESS });
+  expect(own.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  expect(await home.log()).toContain(`"id":"${requestId}"`);
+  expect(await home.log()).not.toContain('chosen-by-a-client');
+});
+
 test('no log has a key, a secret, a session or an admission', async () => {
   const { key } = home.key();
   await forward('/v1/coins', { headers: { authorization: `Bearer ${key}` } });

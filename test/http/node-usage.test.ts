@@ -81,6 +81,25 @@ test('each request is counted once at home, whatever reports, answers or starts 
   await home[Symbol.asyncDispose]();
 });
 
+test('a node says once that home refuses its reports, and keeps their counts', async () => {
+  using data = temporaryDirectory();
+  let status = 400;
+  await using refusing = Bun.serve({ port: 0, fetch: () => new Response(null, { status }) });
+  const port = refusing.port!;
+  await using node = startNode(`http://127.0.0.1:${port}`);
+  node.activity.usage.count(KEYS[0]!, '/v1/coins', 200, 1, NOW_MS);
+  await node.link.sendUsage();
+  await node.link.sendUsage();
+  status = 503;
+  await node.link.sendUsage();
+  const refusals = node.lines.filter((line) => line.startsWith('home refuses'));
+  expect(refusals).toEqual(['home refuses reports of usage with 400: they are kept, and sent again']);
+  await refusing.stop(true);
+  await using home = startHome(data.path, { port });
+  await node.link.sendUsage();
+  expect(sumsOf(home.activity.usage).requests).toBe(1);
+});
+
 test('more counts than one report takes are sent in several, and a node that stops sends its last ones', async () => {
   using data = temporaryDirectory();
   await using home = startHome(data.path);

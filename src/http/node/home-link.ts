@@ -45,7 +45,16 @@ const LAST_REPORT_MS = 3000;
 const ROWS_MAX = 500;
 const LINE_CHARS_MAX = 16 * 1024 * 1024;
 /** Headers of one connection (RFC 9110, 7.6.1). The body is sent as a whole, with its own length. */
-const HOP_HEADERS = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
+const HOP_HEADERS = [
+  'expect',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
 const REPEATABLE = /^(?:GET|HEAD|OPTIONS)$/;
 
 /**
@@ -74,6 +83,10 @@ export class HomeLink {
   #reporting: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #problem: string | undefined;
+  /** The status with which home refuses reports. */
+  #refusal: number | undefined;
+  /** Ends the requests whose answers have not begun, when home is silent. */
+  readonly #unanswered = new Set<AbortController>();
 
   constructor(options: HomeLinkOptions) {
     this.#options = options;
@@ -119,9 +132,10 @@ export class HomeLink {
 
   /**
    * Home's answer to a request of a client, as it is: its body is not decompressed, redirects are not followed. With `keyId`, the key was
-   * checked and charged here, and home does neither; without it, home does. Throws 'busy' if home is not reached.
+   * checked and charged here, and home does neither; without it, home does. `requestId`: the one that both logs show; left out: home gives
+   * one. Throws 'busy' if home is not reached.
    */
-  async forward(request: Request, admission: Admission): Promise<Response> {
+  async forward(request: Request, admission: Admission & { readonly requestId?: string }): Promise<Response> {
     const { method } = request;
     // Bodies are small: a server accepts no large ones.
     const body = request.body === null ? null : await request.arrayBuffer();
@@ -189,7 +203,11 @@ export class HomeLink {
         const body = JSON.stringify(this.#report);
         const answer = await this.#fetch(new URL(`${home}/node/usage`), { method: 'POST', headers, body });
         await answer.body?.cancel();
-        if (!answer.ok) return;
+        if (!answer.ok) {
+          this.#warnOfReport(answer.status);
+          return;
+        }
+        this.#refusal = undefined;
       } catch {
         // Home is not reached, which the feed says.
         return;
@@ -219,7 +237,10 @@ export class HomeLink {
   }
 
   async *#linesOfFeed(silence: AbortController): AsyncGenerator<FeedLine> {
-    const timer = setTimeout(() => silence.abort(), SILENT_MS);
+    const timer = setTimeout(() => {
+      silence.abort();
+      for (const unanswered of this.#unanswered) unanswered.abort();
+    }, SILENT_MS);
     const signal = AbortSignal.any([silence.signal, this.#closing.signal]);
     try {
       const url = `${this.#options.home}/node/feed`;
@@ -272,14 +293,29 @@ export class HomeLink {
 
   /** Rejects if the head of the answer takes too long. */
   async #fetch(url: URL, init: BunFetchRequestInit, leaving?: AbortSignal): Promise<Response> {
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), HEAD_MS);
+    const unanswered = new AbortController();
+    const { signal: late } = unanswered;
+    this.#unanswered.add(unanswered);
+    const timer = setTimeout(() => unanswered.abort(), HEAD_MS);
     try {
-      const signals = [late.signal, ...(leaving === undefined ? [] : [leaving])];
-      return await fetch(url, { ...init, signal: AbortSignal.any(signals) });
+      // A kept connection may be one that home is closing: a request that must not be sent twice gets one of its own.
+      const keepalive = REPEATABLE.test(init.method ?? 'GET');
+      return await fetch(url, {
+        ...init,
+        keepalive,
+        signal: leaving === undefined ? late : AbortSignal.any([late, leaving]),
+      });
     } finally {
       clearTimeout(timer);
+      this.#unanswered.delete(unanswered);
     }
+  }
+
+  /** Logs that home refuses reports, once until it takes one. Faults of home pass. */
+  #warnOfReport(status: number): void {
+    if (status >= 500 || status === this.#refusal) return;
+    this.#refusal = status;
+    this.#options.log.warn(`home refuses reports of usage with ${status}: they are kept, and sent again`);
   }
 
   /** Logs a problem once, until there is another one. */
@@ -303,9 +339,15 @@ function notReached(): DomainError {
   return new DomainError('busy', 'the service that answers this request is not reached: try again later');
 }
 
-function forwardedHeaders({ headers }: Request, { keyId }: Admission): Headers {
+function forwardedHeaders(
+  { headers, url }: Request,
+  { keyId, requestId }: Admission & { readonly requestId?: string },
+): Headers {
   const forwarded = new Headers(headers);
-  for (const name of [...HOP_HEADERS, 'content-length', ADMISSION]) forwarded.delete(name);
+  // Home trusts the id of a request from a node.
+  for (const name of [...HOP_HEADERS, 'content-length', 'x-request-id', ADMISSION]) forwarded.delete(name);
+  if (requestId !== undefined) forwarded.set('x-request-id', requestId);
+  if (url.startsWith('https:')) forwarded.set('x-forwarded-proto', 'https');
   // The key is named by its id, and need not travel.
   if (keyId !== undefined) forwarded.delete('authorization');
   if (!forwarded.has('accept-encoding')) forwarded.set('accept-encoding', 'identity');
