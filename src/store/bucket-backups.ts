@@ -286,7 +286,7 @@ async function deleteOldest(
     await bucket.delete(name);
   };
   for (const name of old) await remove(objectOf(name));
-  await inParallel(stored.unnamed(), remove);
+  await inParallel(stored.unnamed(), async (sha256) => await remove(stored.nameOf(sha256)));
   return { deleted: old };
 }
 

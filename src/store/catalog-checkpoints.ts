@@ -52,7 +52,10 @@ export async function checkpointOf(bucket: Bucket, number: number): Promise<Chec
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new DomainError('unreadable', `'${name}' is damaged, or of another version of bookreel`);
+  throw new DomainError(
+    'unreadable',
+    `'${name}' is damaged, or of another version of bookreel: delete it, and run 'bookreel publish --checkpoint'`,
+  );
 }
 
 export function checkpointObject(number: number): string {

@@ -66,9 +66,11 @@ export const ARCHIVE_ROWS = [
   ['series', 'market_key IS NULL'],
 ] as const;
 
-/** The file of a sealed market, by its SHA-256. */
+/** What is before and after the SHA-256 in the name of the file of a sealed market. */
+export const BOOK_OBJECTS = ['books/', '.db'] as const;
+
 export function sealedObject(sha256: string): string {
-  return `books/${sha256}.db`;
+  return BOOK_OBJECTS.join(sha256);
 }
 
 export function catalogObject(number: number): string {

@@ -6,6 +6,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { Bucket } from './bucket.ts';
 import { BucketWriter } from './bucket-writer.ts';
 import {
+  BOOK_OBJECTS,
   type CatalogMarket,
   type CatalogObject,
   CatalogRows,
@@ -18,6 +19,7 @@ import {
 import { type Checkpoint, checkpointNumbers, checkpointOf, PARTS, writeCheckpoint } from './catalog-checkpoints.ts';
 import { CatalogFollower } from './catalog-follower.ts';
 import { CatalogReplica, differences } from './catalog-replica.ts';
+import { type Pruned, prune } from './catalog-upkeep.ts';
 import { Database } from './database.ts';
 import { type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { sha256Of } from './file-digest.ts';
@@ -32,6 +34,8 @@ const OBJECTS_PER_CHECKPOINT = 1000;
 /** Changes that are looked at in one step, and files that are uploaded in one: they take about a second. */
 const [KEYS_PER_STEP, FILES_PER_STEP] = [1000, 8];
 const POLL_MS = 500;
+/** A publisher that follows prunes this often. */
+const PRUNE_MS = 86_400_000;
 /** Changes of markets that are being recorded wait this long, so that there are fewer objects. */
 const QUIET_MS = 10_000;
 /** What belongs to no market changed. */
@@ -89,7 +93,8 @@ export class Publisher implements AsyncDisposable {
   /** The next object, if it may have been written: it is never made anew. */
   #pending: PendingObject | undefined;
   #checkpoint: Checkpoint | undefined;
-  #checkpointing: Promise<void> | undefined;
+  #upkeep: Promise<void> | undefined;
+  #prunedMs = -Infinity;
   #closing: AsyncDisposableStack | undefined;
   #publication = { objects: 0, markets: 0, files: 0, fileBytes: 0 };
 
@@ -100,7 +105,7 @@ export class Publisher implements AsyncDisposable {
     this.#database = database;
     this.#replica = replica;
     this.#rows = new CatalogRows(database);
-    this.#files = new StoredObjects(bucket, 'books/', '.db');
+    this.#files = new StoredObjects(bucket, ...BOOK_OBJECTS);
     this.#parts = new StoredObjects(bucket, PARTS);
     this.#sql = {
       enable: database.query<never, [string]>(
@@ -144,6 +149,7 @@ export class Publisher implements AsyncDisposable {
   /** Publishes all that changed. */
   async publish(): Promise<Publication> {
     for (let more = true; more; ) more = await this.#step();
+    if (this.#needsCheckpoint) await this.writeCheckpoint();
     return this.publication;
   }
 
@@ -169,13 +175,25 @@ export class Publisher implements AsyncDisposable {
         if (error.message !== fault) this.#options.log(error.message);
         fault = error.message;
       }
+      this.#beginUpkeep();
       if (!more) await setTimeout(POLL_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 
+  /** See `prune`. */
+  async prune(): Promise<Pruned> {
+    await this.#upkeep;
+    const { bucket, clock } = this.#options;
+    const mayDelete = async () => await this.#writer.holdStep();
+    const pruned = await prune(bucket, [this.#replica.database, this.#database], clock(), mayDelete);
+    for (const objects of [this.#files, this.#parts]) await objects.load();
+    this.#noteLackingFiles();
+    return pruned;
+  }
+
   /** Writes a checkpoint of what is published. */
   async writeCheckpoint(): Promise<void> {
-    await this.#checkpointing;
+    await this.#upkeep;
     await this.#writer.hold();
     const made = await writeCheckpoint(this.#options.bucket, this.#replica, this.#parts, this.#checkpoint);
     if (made === undefined) throw new DomainError('unavailable', `'${PUBLISHED.name}' is being read: run this again`);
@@ -183,7 +201,7 @@ export class Publisher implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#checkpointing;
+    await this.#upkeep;
     await this.#closing?.disposeAsync();
   }
 
@@ -328,20 +346,30 @@ export class Publisher implements AsyncDisposable {
     this.#pending = undefined;
     this.#publication.objects += 1;
     this.#publication.markets += markets.length;
-    if (number - (this.#checkpoint?.number ?? number) >= OBJECTS_PER_CHECKPOINT) this.#beginCheckpoint();
   }
 
-  #beginCheckpoint(): void {
-    this.#checkpointing ??= writeCheckpoint(this.#options.bucket, this.#replica, this.#parts, this.#checkpoint)
-      .then((made) => {
-        this.#checkpoint = made ?? this.#checkpoint;
-      })
-      .catch((error: unknown) => {
-        if (!(error instanceof DomainError)) throw error;
-        this.#options.log(`the checkpoint is tried again later: ${error.message}`);
-      })
+  get #needsCheckpoint(): boolean {
+    return this.#replica.state.number - (this.#checkpoint?.number ?? 0) >= OBJECTS_PER_CHECKPOINT;
+  }
+
+  /** Writes a checkpoint, or prunes, if it is time to, while objects are published. */
+  #beginUpkeep(): void {
+    if (this.#upkeep !== undefined) return;
+    const isDue = this.#needsCheckpoint;
+    const isPruning = performance.now() - this.#prunedMs >= PRUNE_MS;
+    if (!isDue && !isPruning) return;
+    if (!isDue) this.#prunedMs = performance.now();
+    const work = isDue ? this.writeCheckpoint() : this.prune();
+    this.#upkeep = work
+      .then(
+        () => undefined,
+        (error: unknown) => {
+          if (!(error instanceof DomainError)) throw error;
+          this.#options.log(`${isDue ? 'the checkpoint' : 'pruning'} is tried again later: ${error.message}`);
+        },
+      )
       .finally(() => {
-        this.#checkpointing = undefined;
+        this.#upkeep = undefined;
       });
   }
 }

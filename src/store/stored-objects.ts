@@ -37,11 +37,14 @@ export class StoredObjects implements Disposable {
     };
   }
 
+  /** Lists the objects, of which nothing is named. */
   async load(): Promise<void> {
+    this.#sqlite.run('UPDATE objects SET named = 2');
     for await (const { name, bytes } of this.#bucket.list(this.#folder)) {
       const sha256 = name.slice(this.#folder.length, name.length - this.#suffix.length);
       if (/^[0-9a-f]{64}$/.test(sha256) && name === this.nameOf(sha256)) this.#sql.add.run(sha256, bytes, 0);
     }
+    this.#sqlite.run('DELETE FROM objects WHERE named = 2');
   }
 
   nameOf(sha256: string): string {
@@ -82,7 +85,7 @@ export class StoredObjects implements Disposable {
       const next = this.#sql.unnamed.get(after);
       if (next === null) return;
       after = next.sha256;
-      yield this.nameOf(after);
+      yield after;
     }
   }
 

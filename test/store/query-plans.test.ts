@@ -2,6 +2,8 @@ import { afterAll, expect, test } from 'bun:test';
 import { FIND_ACCOUNT_BY_EMAIL, LIST_ACCOUNTS, LIST_DELETED_ACCOUNTS } from '../../src/store/accounts.ts';
 import { FIND_KEY_BY_DIGEST, LIST_KEY_IDS } from '../../src/store/api-keys.ts';
 import * as audit from '../../src/store/audit.ts';
+import { ROWS_OF_MARKET } from '../../src/store/catalog.ts';
+import { NEXT_VERSIONS } from '../../src/store/catalog-replica.ts';
 import type { Database } from '../../src/store/database.ts';
 import * as deletion from '../../src/store/deletion.ts';
 import * as devices from '../../src/store/devices.ts';
@@ -14,6 +16,7 @@ import { FIND_PASSKEY, LIST_PASSKEYS } from '../../src/store/passkeys.ts';
 import { LIST_DUE_ENDS, LIST_DUE_RECEIPTS } from '../../src/store/payment-mails.ts';
 import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/store/payment-sends.ts';
 import * as payments from '../../src/store/payments.ts';
+import { NEXT_CHANGED } from '../../src/store/publisher.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
 import { BOOKS_OF_WINDOW, GAPS_OF_WINDOW, RECORDED_WINDOW } from '../../src/store/recorded-times.ts';
 import { PRESENT_MARKET } from '../../src/store/restore-markets.ts';
@@ -199,6 +202,15 @@ test.each<[string, string, ...string[]]>([
     'SEARCH sealed_markets USING COVERING INDEX sealed_markets_by_path (path>?)',
   ],
   ['IS_SEALED', sealedFiles.IS_SEALED, SEALED],
+  ['NEXT_VERSIONS', NEXT_VERSIONS, 'SEARCH markets USING INTEGER PRIMARY KEY (rowid>?)', `${SEALED}=?) LEFT-JOIN`],
+  ['NEXT_CHANGED', NEXT_CHANGED, 'SCAN changed_markets USING COVERING INDEX changed_markets_by_urgency'],
+  ['ROWS_OF_MARKET series', ROWS_OF_MARKET('series'), 'SEARCH series USING INDEX series_by_market ('],
+  ['ROWS_OF_MARKET gaps', ROWS_OF_MARKET('gaps'), GAPS],
+  [
+    'ROWS_OF_MARKET sealed_series',
+    ROWS_OF_MARKET('sealed_series'),
+    'SEARCH sealed_series USING INDEX sealed_series_by_market (',
+  ],
   ['SERIES_OF_SEALED', sealedFiles.SERIES_OF_SEALED, 'SEARCH sealed_series USING INDEX sealed_series_by_market ('],
   ['SERIES_OF_MARKET', SERIES_OF_MARKET, 'SEARCH series USING COVERING INDEX series_by_market ('],
   [

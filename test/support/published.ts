@@ -46,10 +46,7 @@ export class PublishedPlace implements AsyncDisposable {
 
   /** A node without the server: in a new directory, or in an earlier one. */
   async follower(directory = this.newDirectory()): Promise<CatalogFollower> {
-    const log = (line: string) => void this.lines.push(line);
-    const follower = new CatalogFollower({ directory, bucket: this.bucket(), log, pollMs: 5 });
-    await follower.start();
-    return follower;
+    return await followerOf(this.server, 's3://books/a', directory, (line) => void this.lines.push(line));
   }
 
   newDirectory(): string {
@@ -63,6 +60,18 @@ export class PublishedPlace implements AsyncDisposable {
     for (const each of this.#directories) each[Symbol.dispose]();
     await this.server[Symbol.asyncDispose]();
   }
+}
+
+export async function followerOf(
+  { environment }: BucketServer,
+  address: string,
+  directory: string,
+  log: (line: string) => void = () => undefined,
+): Promise<CatalogFollower> {
+  const bucket = new Bucket(bucketAccess(address, environment), Date.now, TIMES);
+  const follower = new CatalogFollower({ directory, bucket, log, pollMs: 5 });
+  await follower.start();
+  return follower;
 }
 
 const TABLES: Readonly<Record<string, string>> = {
