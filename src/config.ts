@@ -80,6 +80,14 @@ export const SETTINGS = {
     about: 'place of backups that name none: a directory, or s3://bucket/folder',
     read: notEmpty,
   },
+  /** Undefined: nothing is published. */
+  books: {
+    flag: '--books <bucket>',
+    fallback: 'none',
+    example: 's3://acme-books/live',
+    about: 'bucket of sealed markets and the catalog, for nodes: s3://bucket/folder',
+    read: (text) => unless('none', text, notEmpty),
+  },
   host: {
     flag: '--host <address>',
     fallback: '127.0.0.1',

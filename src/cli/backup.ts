@@ -6,13 +6,11 @@ import { keepRevoked, Revocations, revocationsOf } from '../account/revocations.
 import { addSettings, integerFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
-import { isLoopback } from '../domain/loopback.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import { Accounts } from '../store/accounts.ts';
 import { endSignIns, openActivity } from '../store/activity.ts';
 import { ApiKeys } from '../store/api-keys.ts';
 import { type Backup, backUp, type CopyOptions } from '../store/backup.ts';
-import { Bucket, bucketAccess } from '../store/bucket.ts';
 import { type BucketBackup, backUpToBucket, downloadBackup } from '../store/bucket-backups.ts';
 import { Database } from '../store/database.ts';
 import { explained } from '../store/database-errors.ts';
@@ -24,12 +22,14 @@ import { discard } from '../store/on-disk.ts';
 import { openRegistry } from '../store/registry.ts';
 import { restore } from '../store/restore.ts';
 import { ServeLock } from '../store/serve-lock.ts';
+import { bucketAt } from './bucket-at.ts';
 import { copyVerified } from './copy-check.ts';
 import { EXIT, ExitWith, exitCodeFor } from './exit.ts';
 import { programCommand } from './program-command.ts';
 import { dayOf, restoreSelected, selectionOf } from './restore-markets.ts';
 import { json, type Terminal } from './terminal.ts';
 
+const READABLE = 'the key secret, the accounts and the recordings';
 const NO_LIST =
   "keys and accounts that were revoked since the backup are accepted again, unless --revoked names the output of 'bookreel key revoked'";
 
@@ -72,7 +72,7 @@ Examples:
       const options = command.optsWithGlobals();
       const { data, keep, force = false, diskFloor: floor } = options;
       const target = place ?? options.backupTo;
-      const bucket = isBucket(target) ? bucketAt(terminal, target) : undefined;
+      const bucket = isBucket(target) ? bucketAt(terminal, target, READABLE) : undefined;
       if (bucket !== undefined && force) throw new DomainError('invalid-parameter', FORCED_BUCKET);
       const work = async (check: CopyOptions['check']): Promise<KeptBackup & Partial<BucketBackup>> => {
         if (bucket !== undefined) return await backUpToBucket(data, bucket, terminal.clock, { keep, check, floor });
@@ -97,17 +97,6 @@ const FORCED_BUCKET = 'backups in a bucket are never replaced: leave out --force
 
 function isBucket(place: string): boolean {
   return place.startsWith('s3://');
-}
-
-function bucketAt({ clock, err }: Terminal, address: string): Bucket {
-  const access = bucketAccess(address, process.env);
-  const { protocol, hostname, origin } = new URL(access.base);
-  if (protocol === 'http:' && !isLoopback(hostname)) {
-    err(
-      `backups to and from '${origin}' are not encrypted: who is on the way reads the key secret, the accounts and the recordings; name an endpoint with https://\n`,
-    );
-  }
-  return new Bucket(access, clock);
 }
 
 function messageOf(error: unknown): string {
@@ -221,7 +210,7 @@ Examples:
 /** The download of a backup from a bucket, next to the files that it becomes: its sealed markets are linked. */
 function downloadOf(terminal: Terminal, address: string, data: string) {
   const [, folder = address, name] = /^(.*)\/(bookreel-[\d-]{10}T[\d.-]{12}Z)$/.exec(address) ?? [];
-  const bucket = bucketAt(terminal, folder);
+  const bucket = bucketAt(terminal, folder, READABLE);
   const directory = join(data, 'restore.download');
   let lock: ServeLock | undefined;
   const onWriting = () => {

@@ -25,6 +25,7 @@ import { metricsCommand } from './metrics.ts';
 import { openapiCommand } from './openapi.ts';
 import { paperCommand } from './paper.ts';
 import { plotCommand } from './plot.ts';
+import { publishCommand } from './publish.ts';
 import { recordCommand } from './record.ts';
 import { replayCommand } from './replay.ts';
 import { sealCommand } from './seal.ts';
@@ -76,6 +77,7 @@ Examples:
       plotCommand,
       deleteCommand,
       sealCommand,
+      publishCommand,
       replayCommand,
       paperCommand,
       backtestCommand,

@@ -43,6 +43,7 @@ import { keepReconciled, openBilling } from './payments.ts';
 import { processCount } from './process-count.ts';
 import { ProcessLink, whileLeading } from './process-link.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
+import { keepPublished } from './publish-process.ts';
 import { seed } from './seed.ts';
 import { serveInProcesses } from './serve-in-processes.ts';
 import type { ServerProcesses } from './server-processes.ts';
@@ -74,6 +75,7 @@ function declared() {
     programCommand('serve').description('serve the archive over HTTP; a missing data directory is created'),
     ...([
       'diskFloor',
+      'books',
       'host',
       'port',
       'processes',
@@ -170,6 +172,11 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
   // Nothing can be written to a read-only directory, so several servers may use it.
   const isShared = explained(options.data, () => isReadOnly(options.data), 'invalid-parameter');
   const lock = isShared || link !== undefined ? undefined : ServeLock.take(options.data);
+  using publishing = new DisposableStack();
+  const beginPublishing = () => {
+    const { data, books } = options;
+    if (books) publishing.use(keepPublished(log, { data, books }));
+  };
   try {
     const needsAccounts = settings !== undefined || options.payments !== undefined;
     if (needsAccounts && isUnwritable(options.data, ACCOUNTS.name)) {
@@ -203,8 +210,10 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
       const hasSpace = await listenUntilStopped(terminal, { ...options, port }, opened, (listener) => {
         const isFirst = listening === undefined;
         listening = listener;
-        if (isFirst && link === undefined)
+        if (isFirst && link === undefined) {
           announce(terminal, options, originAt(listener.port), key?.key, admin && site?.createLink(admin, terminal));
+          beginPublishing();
+        }
       });
       await site?.close();
       return hasSpace;
@@ -230,6 +239,7 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
     const onListening = (port: number) => {
       const origin = originAt(port);
       announce(terminal, options, origin);
+      beginPublishing();
       if (!terminal.errIsTerminal) log.info(`${startSentence(options, origin)} with ${count} processes`);
     };
     await serveInProcesses({ terminal, options, count, log, certificate, onStarting, onListening });

@@ -10,8 +10,8 @@ function commandsIn(
   command: CommandUnknownOpts,
   words: readonly string[] = [],
 ): { words: readonly string[]; isGroup: boolean }[] {
-  // `bookreel replay` without a further word replays, and `bookreel record` records.
-  const isGroup = command.commands.length > 0 && !['replay', 'record'].includes(words.join());
+  // `bookreel replay` without a further word replays, `bookreel record` records, `bookreel publish` publishes.
+  const isGroup = command.commands.length > 0 && !['replay', 'record', 'publish'].includes(words.join());
   const below = command.commands.flatMap((each) => commandsIn(each, [...words, each.name()]));
   return [{ words, isGroup }, ...below];
 }

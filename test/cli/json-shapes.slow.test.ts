@@ -89,6 +89,7 @@ const OTHERS = [
     (verb) => `replay ${verb}`,
   ),
   ...['record start', 'record store', 'backtest', 'paper accounts', 'paper explain'],
+  ...['publish now', 'publish verify', 'publish prune'],
 ];
 
 beforeAll(() => {

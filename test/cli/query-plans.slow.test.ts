@@ -65,9 +65,9 @@ const COMMANDS: readonly (readonly [command: string, ...args: string[]])[] = [
   ['doctor'],
   ['delete', '--coin', 'btc', '--before', '2026-05-01', '--all'],
 ];
-/** Commands without a database, those of replays and backtests, the recorder, which imports, and those whose statements other tests plan: of serving, and of payments. */
+/** Commands without a database, those of replays and backtests, the recorder, which imports, and those whose statements other tests plan: of serving, of publishing, and of payments. */
 const OTHERS =
-  /^(?:serve|mcp|replay \w+|paper \w+|backtest|record \w+|inspect|billing \w+|account unlink|config show|health|metrics|completion|licenses|manual|openapi|version)$/;
+  /^(?:serve|mcp|replay \w+|paper \w+|backtest|record \w+|inspect|billing \w+|account unlink|publish \w+|config show|health|metrics|completion|licenses|manual|openapi|version)$/;
 
 /** Statements that sort what an index finds, by their beginning, and how few rows that is. */
 const SORTING: readonly (readonly [begins: string, why: string])[] = [

@@ -13,6 +13,7 @@ const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> =
   data: ['one', 'two', '/three four'],
   diskFloor: ['0', '1kB', '9999TB'],
   backupTo: ['kept', 's3://bucket', 's3://bucket/a folder'],
+  books: ['s3://one', 's3://two/a', 's3://three/b/c'],
   host: ['0.0.0.0', '::1', 'localhost'],
   port: ['0', '1', '65535'],
   processes: ['2', 'auto', '256'],

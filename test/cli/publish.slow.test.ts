@@ -1,0 +1,107 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openArchive } from '../../src/store/archive.ts';
+import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+import { BucketServer } from '../support/bucket-server.ts';
+import { startChild } from '../support/child.ts';
+import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { marketsOfBooks } from '../support/markets-of-books.ts';
+import { catalogRows, followerOf } from '../support/published.ts';
+
+/** A data directory, a storage, and commands on both. */
+async function place() {
+  const directory = temporaryDirectory();
+  const server = await BucketServer.start();
+  const env = { ...server.environment, BOOKREEL_BOOKS: 's3://books/live', BOOKREEL_DATA: join(directory.path, 'data') };
+  const run = async (words: string) => await runExecutable(words.split(' '), { cwd: directory.path, env });
+  const grow = async (from: number, count: number) => {
+    const lines = marketsOfBooks(from, count, 20).map((line) => `${JSON.stringify(line)}\n`);
+    writeFileSync(join(directory.path, 'records.ndjson'), lines.join(''));
+    expect((await run('import records.ndjson')).code).toBe(0);
+    expect((await run('seal')).code).toBe(0);
+  };
+  const rows = () => {
+    const archive = openArchive(env.BOOKREEL_DATA, NOW_MS, { create: false });
+    try {
+      return catalogRows(archive.database);
+    } finally {
+      archive.database.close();
+    }
+  };
+  const forgetWriter = () => {
+    const writer = server.objects.get('live/publisher.json');
+    if (writer !== undefined) writer.modifiedMs = 0;
+  };
+  const follower = async () => await followerOf(server, 's3://books/live', join(directory.path, crypto.randomUUID()));
+  const dispose = async () => {
+    directory[Symbol.dispose]();
+    await server[Symbol.asyncDispose]();
+  };
+  return { directory, server, env, run, grow, rows, follower, forgetWriter, [Symbol.asyncDispose]: dispose };
+}
+
+test('publish says what it has published, publish verify what is wrong, and publish prune what it has deleted', async () => {
+  await using it = await place();
+  await it.grow(0, 3);
+  expect(await it.run('publish')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^published 0 markets, 3 files of [\d.]+ \wB; the catalog has 1 object\n$/),
+    stderr: '',
+  });
+  await it.grow(3, 2);
+  expect(JSON.parse((await it.run('publish --json')).stdout)).toEqual({
+    ...{ number: 2, objects: 1, markets: 2, files: 2, fileBytes: expect.any(Number) },
+  });
+  expect((await it.run('publish')).stdout).toMatch(/^nothing to publish, 0 files of /);
+  expect((await it.run('publish verify --deep')).stdout).toMatch(
+    /^2 objects, 1 checkpoint, 5 files of [\d.]+ \wB: 0 problems\n$/,
+  );
+  const [name] = it.server.names('live/books/');
+  it.server.objects.get(name!)!.bytes[100]! ^= 1;
+  expect((await it.run('publish verify')).code).toBe(0);
+  const deep = await it.run('publish verify --deep --json');
+  expect(deep.code).toBe(3);
+  expect(JSON.parse(deep.stdout)).toMatchObject({ number: 2, objects: 2, checkpoints: 1, files: 5 });
+  expect(JSON.parse(deep.stdout).problems).toEqual([expect.stringContaining(`'s3://books/${name}' is damaged`)]);
+  it.server.objects.delete(name!);
+  await it.run('publish');
+  expect((await it.run('publish verify --deep')).code).toBe(0);
+  expect((await it.run('delete --coin btc --before 2026-04-01T00:06:00Z --yes')).code).toBe(0);
+  expect((await it.run('publish prune')).stdout).toBe(
+    'deleted 0 files, 0 objects, 0 checkpoints; 1 file from tomorrow on\n',
+  );
+  expect(await it.run('publish --books none')).toMatchObject({
+    code: 2,
+    stderr: 'bookreel: name the bucket with --books, like --books s3://bucket/folder\n',
+  });
+});
+
+test('serve --books publishes what changes, while it runs', async () => {
+  await using it = await place();
+  await it.grow(0, 2);
+  await using server = startChild([EXECUTABLE, 'serve', '--port', '0'], { env: it.env });
+  await server.said(/http:/);
+  while (it.server.names('live/checkpoints/').length === 0) await Bun.sleep(50);
+  using follower = await it.follower();
+  await it.grow(2, 2);
+  while (JSON.stringify(catalogRows(follower.replica.database)) !== JSON.stringify(it.rows()))
+    await follower.poll(true);
+});
+
+test('publish --follow that is killed anywhere leaves a catalog with which the next one goes on', async () => {
+  await using it = await place();
+  await it.grow(0, 2);
+  for (let round = 1; round <= 5; round += 1) {
+    it.forgetWriter();
+    const child = startChild([EXECUTABLE, 'publish', '--follow'], { env: it.env });
+    await it.grow(2 * round, 2);
+    await Bun.sleep(round * 60);
+    await child[Symbol.asyncDispose]();
+  }
+  it.forgetWriter();
+  expect((await it.run('publish')).code).toBe(0);
+  using follower = await it.follower();
+  expect(catalogRows(follower.replica.database)).toEqual(it.rows());
+  expect((await it.run('publish verify --deep')).code).toBe(0);
+});
