@@ -153,18 +153,3 @@ CREATE TRIGGER market_unsealed AFTER DELETE ON sealed_markets WHEN EXISTS (SELEC
   INSERT INTO changed_markets (market_key, urgency) VALUES (OLD.market_key, 2)
     ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
 END;
-
-CREATE TRIGGER coin_series_added AFTER INSERT ON series WHEN NEW.market_key IS NULL AND EXISTS (SELECT 1 FROM publication) BEGIN
-  INSERT INTO changed_markets (market_key, urgency) VALUES (0, 1)
-    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
-END;
-
-CREATE TRIGGER coin_series_deleted AFTER DELETE ON series WHEN OLD.market_key IS NULL AND EXISTS (SELECT 1 FROM publication) BEGIN
-  INSERT INTO changed_markets (market_key, urgency) VALUES (0, 2)
-    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
-END;
-
-CREATE TRIGGER archive_identified AFTER UPDATE ON archive WHEN EXISTS (SELECT 1 FROM publication) BEGIN
-  INSERT INTO changed_markets (market_key, urgency) VALUES (0, 2)
-    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
-END;

@@ -169,7 +169,7 @@ CREATE TABLE publication (
   address TEXT NOT NULL
 ) STRICT;
 
--- The markets that changed since they were last published; key 0 is what belongs to no market.
+-- The markets that changed since they were last published.
 CREATE TABLE changed_markets (
   market_key INTEGER PRIMARY KEY,
   -- 2: deleted, or its file is not valid any more; 1: new, or sealed; 0: another change, which may wait.
@@ -207,20 +207,5 @@ END;
 
 CREATE TRIGGER market_unsealed AFTER DELETE ON sealed_markets WHEN EXISTS (SELECT 1 FROM publication) BEGIN
   INSERT INTO changed_markets (market_key, urgency) VALUES (OLD.market_key, 2)
-    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
-END;
-
-CREATE TRIGGER coin_series_added AFTER INSERT ON series WHEN NEW.market_key IS NULL AND EXISTS (SELECT 1 FROM publication) BEGIN
-  INSERT INTO changed_markets (market_key, urgency) VALUES (0, 1)
-    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
-END;
-
-CREATE TRIGGER coin_series_deleted AFTER DELETE ON series WHEN OLD.market_key IS NULL AND EXISTS (SELECT 1 FROM publication) BEGIN
-  INSERT INTO changed_markets (market_key, urgency) VALUES (0, 2)
-    ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
-END;
-
-CREATE TRIGGER archive_identified AFTER UPDATE ON archive WHEN EXISTS (SELECT 1 FROM publication) BEGIN
-  INSERT INTO changed_markets (market_key, urgency) VALUES (0, 2)
     ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency);
 END;

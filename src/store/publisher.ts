@@ -38,8 +38,6 @@ const POLL_MS = 500;
 const PRUNE_MS = 86_400_000;
 /** Changes of markets that are being recorded wait this long, so that there are fewer objects. */
 const QUIET_MS = 10_000;
-/** What belongs to no market changed. */
-const NO_MARKET = 0;
 
 export const NEXT_CHANGED = `SELECT market_key AS key FROM changed_markets ORDER BY urgency DESC, market_key DESC LIMIT ${KEYS_PER_STEP}`;
 const NOTE_CHANGE = `INSERT INTO changed_markets (market_key, urgency) VALUES (?, 1)
@@ -85,6 +83,7 @@ export class Publisher implements AsyncDisposable {
   readonly #database: Database;
   readonly #replica: CatalogReplica;
   readonly #rows: CatalogRows;
+  readonly #publishedRows: CatalogRows;
   readonly #sql;
   readonly #files: StoredObjects;
   readonly #parts: StoredObjects;
@@ -105,6 +104,7 @@ export class Publisher implements AsyncDisposable {
     this.#database = database;
     this.#replica = replica;
     this.#rows = new CatalogRows(database);
+    this.#publishedRows = new CatalogRows(replica.database);
     this.#files = new StoredObjects(bucket, ...BOOK_OBJECTS);
     this.#parts = new StoredObjects(bucket, PARTS);
     this.#sql = {
@@ -161,10 +161,11 @@ export class Publisher implements AsyncDisposable {
     let [publishedMs, fault] = [-Infinity, ''];
     while (!signal.aborted) {
       const { urgency } = this.#database.read(() => this.#sql.urgency.get()!);
-      const isDue = this.#pending !== undefined || (urgency ?? 0) > 0 || performance.now() - publishedMs >= quietMs;
+      const isQuiet = performance.now() - publishedMs >= quietMs;
+      const isDue = (urgency ?? 0) > 0 || (isQuiet && (urgency !== null || this.#hasOtherChanges));
       let more = false;
       try {
-        if (this.#pending !== undefined || (urgency !== null && isDue)) {
+        if (isDue || this.#pending !== undefined) {
           publishedMs = performance.now();
           more = await this.#step();
         } else await this.#writer.holdStep();
@@ -216,9 +217,7 @@ export class Publisher implements AsyncDisposable {
       this.#note(keys);
       await Bun.sleep(0);
     }
-    const archiveId = this.#database.query<{ id: string }, []>('SELECT archive_id AS id FROM archive').get()!.id;
-    const isLacking = this.#noteLackingFiles();
-    if (this.#replica.archiveId !== archiveId || isLacking) this.#note([NO_MARKET]);
+    this.#noteLackingFiles();
     // The first publication is a checkpoint: its object has no markets.
     if (this.#replica.state.number === 0) {
       for (let more = true; more; ) more = await this.#step();
@@ -234,24 +233,26 @@ export class Publisher implements AsyncDisposable {
     });
   }
 
-  /** Notes the sealed markets whose files are not in the bucket, or are not of their size there. True if there are any. */
-  #noteLackingFiles(): boolean {
-    let isLacking = false;
+  /** Notes the sealed markets whose files are not in the bucket, or are not of their size there. */
+  #noteLackingFiles(): void {
     for (let after = 0; ; ) {
       const next = this.#database.read(() => this.#sql.nextSealed.get(after));
-      if (next === null) return isLacking;
+      if (next === null) return;
       after = next.key;
-      if (this.#files.has(hexOf(next), next.bytes)) continue;
-      isLacking = true;
-      this.#note([next.key]);
+      if (!this.#files.has(hexOf(next), next.bytes)) this.#note([next.key]);
     }
+  }
+
+  /** True if what belongs to no market is not as it was published: the archive's id, or the series of coin prices. */
+  get #hasOtherChanges(): boolean {
+    return !Bun.deepEquals(this.#rows.archive(), this.#publishedRows.archive());
   }
 
   /** Publishes some changes. False if there are no more. */
   async #step(): Promise<boolean> {
     if (this.#pending === undefined) {
       const changed = this.#database.read(() => this.#sql.next.all().map(({ key }) => key));
-      if (changed.length === 0) return false;
+      if (changed.length === 0 && !this.#hasOtherChanges) return false;
       const isWaiting = await this.#uploadFiles(changed);
       const taken = this.#take(changed);
       if (taken === undefined) return isWaiting;
@@ -309,12 +310,11 @@ export class Publisher implements AsyncDisposable {
         if (sealed !== null && !this.#isReady(sealed)) continue;
         this.#sql.forget.run(key);
         taken += 1;
-        if (key === NO_MARKET) continue;
         const market = this.#rows.market(key, sealed === null || !this.#unreadable.has(hexOf(sealed)));
         markets.push(market);
         bytes += sizeOf(market);
       }
-      return taken === 0 ? undefined : { archive: this.#rows.archive(), markets };
+      return taken === 0 && !this.#hasOtherChanges ? undefined : { archive: this.#rows.archive(), markets };
     });
   }
 
