@@ -260,6 +260,26 @@ export const SETTINGS = {
     about: 'file with the secret that home and its nodes share',
     read: (text) => unless('none', text, notEmpty),
   },
+  /** An origin; undefined: this is no node. */
+  home: {
+    flag: '--home <url>',
+    fallback: 'none',
+    about: 'of a node: address of home, like http://10.0.0.10:8080',
+    read: (text) => unless('none', text, origin),
+  },
+  cacheBytes: {
+    flag: '--cache-bytes <size>',
+    fallback: '10GB',
+    about: 'of a node: sealed markets that stay on its disk, the last used ones',
+    read: diskFloor,
+  },
+  /** Milliseconds. */
+  homeGrace: {
+    flag: '--home-grace <time>',
+    fallback: '30s',
+    about: 'of a node: how long known keys are valid while home is not reached',
+    read: delay,
+  },
   adminPasskeys: {
     flag: '--admin-passkeys <rule>',
     fallback: 'optional',

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import type { SettingValues } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { AppDeps } from '../http/app.ts';
 import type { NodeRoutesDeps } from '../http/node/node-routes.ts';
 import { Admissions } from '../http/plugins/admission.ts';
+import { bucketAccess } from '../store/bucket.ts';
 import { KEY_SECRET_FILE, KeySecret, readSecret } from '../store/key-secret.ts';
 import { readSecretFile } from '../store/secret-file.ts';
 import type { Served } from './account-site.ts';
@@ -19,6 +21,26 @@ export function readNodeSecret(path: string): string {
     'invalid-parameter',
     `the secret in '${path}' must have ${SECRET_CHARS_MIN} or more letters, digits or signs: 'openssl rand -hex 32' makes one`,
   );
+}
+
+export interface NodeSettings extends Pick<SettingValues, 'books' | 'home' | 'nodeSecretFile' | 'processes'> {
+  readonly demo?: boolean | undefined;
+  readonly node?: boolean | undefined;
+}
+
+/** Throws 'invalid-parameter' for settings of a node that do not fit together, as `bucketAccess` does, and for a home without a node. */
+export function refuseNodeSettings({ node, home, books, nodeSecretFile, processes, demo }: NodeSettings): void {
+  const refused = (sentence: string) => new DomainError('invalid-parameter', sentence);
+  if (node !== true && home !== undefined) throw refused('--home is a setting of nodes: give --node too');
+  if (node !== true) return;
+  if (demo === true) throw refused('--demo has an archive of its own, and a node has none: leave one of them out');
+  if (processes !== 'auto' && processes > 1) {
+    throw refused(`a node is one process: leave --processes ${processes} out, and start more nodes`);
+  }
+  const missing = Object.entries({ '--books': books, '--home': home, '--node-secret-file': nodeSecretFile });
+  const names = missing.flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (names.length > 0) throw refused(`--node needs ${names.join(' and ')} too, see 'bookreel manual nodes'`);
+  bucketAccess(books!, process.env);
 }
 
 interface ServedNodes extends Pick<NodeRoutesDeps, 'secret' | 'version' | 'nowMs' | 'isDraining'> {

@@ -38,7 +38,7 @@ import { EXIT, ExitWith } from './exit.ts';
 import { Listener, originOf } from './listening.ts';
 import { spareSocket } from './listening-sockets.ts';
 import { MetricsListener, refuseEqualPorts } from './metrics-listener.ts';
-import { readNodeSecret, servedNodes } from './nodes.ts';
+import { readNodeSecret, refuseNodeSettings, servedNodes } from './nodes.ts';
 import { keepReconciled, openBilling } from './payments.ts';
 import { processCount } from './process-count.ts';
 import { ProcessLink, whileLeading } from './process-link.ts';
@@ -46,6 +46,7 @@ import { type OptionsOf, programCommand } from './program-command.ts';
 import { keepPublished } from './publish-process.ts';
 import { seed } from './seed.ts';
 import { serveInProcesses } from './serve-in-processes.ts';
+import type { OpenNode } from './serve-node.ts';
 import type { ServerProcesses } from './server-processes.ts';
 import { openLog } from './service-log.ts';
 import { measure } from './service-metrics.ts';
@@ -98,12 +99,13 @@ function declared() {
       'smtpSender',
     ] as const),
     ...(['smtpPasswordFile', 'oidcProviders', 'adminPasskeys', 'payments', 'idleSeconds', 'drainSeconds'] as const),
-    ...(['nodeSecretFile'] as const),
+    ...(['nodeSecretFile', 'home', 'cacheBytes', 'homeGrace'] as const),
   )
     .option(
       '--demo',
       'load the simulated recordings first, and print a curl command with a new key; on this machine also a sign-in link',
     )
+    .option('--node', "answer from a copy of home's catalog ('bookreel manual nodes')")
     .addHelpText(
       'after',
       `
@@ -155,6 +157,7 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
   const local = isLocalDemo ? demoSettings(options, () => originAt(listening?.port ?? options.port)) : undefined;
   const settings = accountSettings(options, local);
   refuseEqualPorts(options);
+  refuseNodeSettings(options);
   const nodeSecret = options.nodeSecretFile === undefined ? undefined : readNodeSecret(options.nodeSecretFile);
   const count = link === undefined ? processCount(options) : 1;
   const files = link === undefined ? certificateFiles(options) : undefined;
@@ -178,6 +181,19 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
     if (books) publishing.use(keepPublished(log, { data, books }));
   };
   try {
+    if (options.node === true) {
+      const signals = stopSignals();
+      const { openNode } = await import('./serve-node.ts');
+      await using node = await openNode(options, terminal.clock, log, signals.first);
+      if (node === undefined) return;
+      const none = { site: undefined, demoKeyId: undefined, nodeSecret: undefined, freed: undefined };
+      const opened = { ...none, served: node.served, node, log, certificate, signals, link };
+      await listenUntilStopped({ ...terminal, clock: node.nowMs }, options, opened, (listener) => {
+        listening = listener;
+        announce(terminal, options, originAt(listener.port));
+      });
+      return;
+    }
     const needsAccounts = settings !== undefined || options.payments !== undefined;
     if (needsAccounts && isUnwritable(options.data, ACCOUNTS.name)) {
       throw new DomainError(
@@ -256,6 +272,8 @@ interface Opened {
   readonly demoKeyId: string | undefined;
   /** Undefined: there are no nodes. */
   readonly nodeSecret: string | undefined;
+  /** Left out: this machine has the archive itself. */
+  readonly node?: OpenNode;
   readonly log: Log;
   readonly certificate: ServedCertificate | undefined;
   /** Settles when the disk, which was full, has space. */
@@ -272,7 +290,7 @@ async function listenUntilStopped(
   opened: Opened,
   onListening: (listener: Listener) => void,
 ): Promise<boolean> {
-  const { served, site, demoKeyId, nodeSecret, log, freed, signals, link } = opened;
+  const { served, site, demoKeyId, nodeSecret, node, log, freed, signals, link } = opened;
   const certificate = link === undefined ? opened.certificate : link.certificate;
   const { first, second } = signals;
   let draining = false;
@@ -280,14 +298,15 @@ async function listenUntilStopped(
   const monotonicMs = link?.monotonicMs ?? (() => performance.now());
   const clocks = () => ({ monotonicMs: monotonicMs(), wallMs: terminal.clock() });
   const viewTokens = site && viewTokensOf(site.service, demoKeyId, link?.tokenSecret);
-  const samples = new SampleMarkets(served.archive);
+  const samples = node === undefined ? new SampleMarkets(served.archive) : undefined;
   const accessLog = options.accessLog ? new AccessLog(log) : undefined;
   using measured =
     options.metricsPort === undefined
       ? undefined
       : measure({ ...opened, certificate, listener: () => listening, clock: terminal.clock });
+  measured?.metrics.add(...(node?.metrics ?? []));
   link?.counts.rewind();
-  const mcp = options.mcp ? (await import('../http/mcp/mcp-route.ts')).mcpController : undefined;
+  const mcp = options.mcp && node === undefined ? (await import('../http/mcp/mcp-route.ts')).mcpController : undefined;
   const isDraining = () => draining;
   const forNodes = {
     ...{ served, data: options.data, version: VERSION, nowMs: terminal.clock, serverSecret: link?.tokenSecret },
@@ -308,8 +327,12 @@ async function listenUntilStopped(
     mcp,
     viewTokens,
     nodes,
+    node: node?.deps,
     ...(link && { counts: link.counts, cacheBytesMax: CACHE_BYTES_MAX / link.start.processes }),
     pages: (addresses, rateLimit) => {
+      const all = new Elysia({ name: 'pages' });
+      // Home has the pages of a node.
+      if (samples === undefined) return all;
       const { registry } = served;
       const tokens = site &&
         viewTokens && {
@@ -321,18 +344,19 @@ async function listenUntilStopped(
           nowMs: terminal.clock,
           demoKeyId,
         };
-      const all = new Elysia({ name: 'pages' });
       all.use((site?.pages ?? accountsOff)(addresses, rateLimit));
       all.use(viewSite({ access: 'key', tokens, isReplay: false }));
       all.use(pricingSite({ ...served, service: site?.service, nowMs: terminal.clock }));
       return all;
     },
-    hasAccounts: site !== undefined,
+    hasAccounts: site !== undefined || node !== undefined,
   });
   const deleted = new DeletedAccounts(served.registry, served.activity);
   const deletions = new LoggedDeletions(served.registry, log);
   const flushUsage = () => served.activity.usage.flush(terminal.clock());
   const flush = () => {
+    // Home stores what a node counts, and keeps accounts and mails.
+    if (node !== undefined) return;
     try {
       flushUsage();
       deleted.forget(terminal.clock());

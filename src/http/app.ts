@@ -25,7 +25,6 @@ import { causeOf, errorResponse } from './plugins/errors.ts';
 import { MountedPaths } from './plugins/mounted-paths.ts';
 import { RateLimit, type RequestContext } from './plugins/rate-limit.ts';
 import { COUNTS_IN_MEMORY, type RequestCounts } from './plugins/request-counts.ts';
-import { requestIdOf } from './plugins/request-id.ts';
 import { maskedTarget } from './plugins/secret-mask.ts';
 import type { ViewTokens } from './plugins/view-tokens.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
@@ -223,10 +222,10 @@ export function createApp(appDeps: AppDeps) {
   if (nodeAnswers !== undefined) {
     // Around everything else: home looks at these requests itself.
     app.wrap((handle, request) => {
-      const forwarded = nodeAnswers.forwarded(request, paths);
-      if (forwarded === undefined) return handle;
-      const set = { headers: { 'x-request-id': requestIdOf(request, addresses) } };
-      return () => forwarded.catch((error: unknown) => answerOf(error, { request, set }));
+      const forwarded = nodeAnswers.forwarded(request, paths, (error, requestId) =>
+        answerOf(error, { request, set: { headers: { 'x-request-id': requestId } } }),
+      );
+      return forwarded === undefined ? handle : () => forwarded;
     });
   }
   return app;

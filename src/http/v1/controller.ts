@@ -39,7 +39,7 @@ export const MARKET_PATH = t.Object({ coin, conditionId }, PREFIXED);
 /**
  * Answers about one market, as known at `asOfMs` if that is given, from one consistent view of the archive. `prepare` refuses
  * parameters that do not fit the market. The function that it returns makes the response, and is only called if neither the
- * client nor the cache has a current copy. So a request is refused even if the client has a copy (RFC 9110, 13.2.1).
+ * client nor the cache has a current copy. So a request is refused even if the client has a copy (RFC 9110, 13.2.1). `needsBooks`: see Lookup.
  */
 export function answerAboutMarket(
   { archive, lookup, responder }: ControllerDeps,
@@ -49,9 +49,10 @@ export function answerAboutMarket(
   prepare: (
     market: StoredMarket,
   ) => (answered: { negotiated: Negotiated; etag: EntityTag | undefined }) => Response | Promise<Response>,
+  needsBooks = true,
 ): Response | Promise<Response> {
   return archive.database.readShared(() => {
-    const market = lookup.market(params.coin, params.conditionId, asOfMs);
+    const market = lookup.market(params.coin, params.conditionId, asOfMs, needsBooks);
     const answer = prepare(market);
     const negotiated = negotiate(exchange, market);
     // With asOf there is no tag: it would change with changes after that instant too.

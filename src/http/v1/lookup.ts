@@ -41,9 +41,9 @@ export class Lookup {
 
   /**
    * The market by conditionId or slug. Of several markets with one slug it is the latest, with `asOfMs` the latest that was listed
-   * then. Throws 'not-found' if there is none, and on a node as `NodeAnswers.need` does.
+   * then. Throws 'not-found' if there is none, and on a node as `NodeAnswers.need` does. `needsBooks`: false if the catalog is enough.
    */
-  market(coinText: string, conditionIdOrSlug: string, asOfMs?: InstantMs): StoredMarket {
+  market(coinText: string, conditionIdOrSlug: string, asOfMs?: InstantMs, needsBooks = true): StoredMarket {
     // A market with records is found by its name before it is listed, even if no market of the coin is listed yet.
     const coin = asOfMs === undefined ? this.coin(coinText) : canonicalCoin(coinText);
     const { markets } = this.#archive;
@@ -57,7 +57,7 @@ export class Lookup {
         `no market of ${coin} has this conditionId or slug: /v1/${coin}/markets lists them`,
       );
     }
-    this.#node?.need(market);
+    this.#node?.need(market, needsBooks);
     return market;
   }
 

@@ -11,7 +11,7 @@ import { dataOf, described } from '../openapi/described.ts';
 import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
-import { type Format, negotiate } from '../response/responder.ts';
+import { type EntityTag, type Format, type Negotiated, negotiate } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
 import { answerAboutMarket, COIN_PATH, type ControllerDeps, MARKET_PATH } from './controller.ts';
 import { MarketList, type MarketListQuery } from './market-list.ts';
@@ -194,9 +194,14 @@ export function marketsController(deps: ControllerDeps) {
       '/v1/:coin/markets/:conditionId',
       ({ params, query, exchange, asOfMs }) => {
         const requested = { asOfMs, hasCounts: query.include === 'counts' };
-        return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated, etag }) => {
-          return responder.respondDocument({ data: resourceOf(archive, market, requested) }, negotiated, etag);
-        });
+        const prepare = (market: StoredMarket) => (answered: { negotiated: Negotiated; etag: EntityTag | undefined }) =>
+          responder.respondDocument(
+            { data: resourceOf(archive, market, requested) },
+            answered.negotiated,
+            answered.etag,
+          );
+        // What was known at an instant is counted in the books.
+        return answerAboutMarket(deps, exchange, params, asOfMs, prepare, asOfMs !== undefined);
       },
       {
         grant: 'markets',

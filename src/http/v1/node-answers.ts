@@ -8,16 +8,22 @@ import type { SealedFiles, SealedMarket } from '../../store/sealed-files.ts';
 import type { Admission } from '../plugins/admission.ts';
 import type { ClientAddresses } from '../plugins/client-address.ts';
 import type { MountedPaths } from '../plugins/mounted-paths.ts';
+import { requestIdOf } from '../plugins/request-id.ts';
 import { VIEW_TOKEN_PREFIX } from '../plugins/view-tokens.ts';
 import { pathOf } from '../request-target.ts';
 import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../response/pulled-body.ts';
 import { type Exchange, type ResponseSettings, respond } from '../response/response.ts';
 
+/** The sender of a request that goes to home, and its id in both logs. */
+export interface Sender extends Admission {
+  readonly requestId: string;
+}
+
 /** What makes a service a node: a machine with a copy of home's catalog, and some of its books. */
 export interface NodeDeps {
   readonly books: BookCache;
   /** Rejects with 'busy' if home cannot be reached. */
-  readonly forward: (request: Request, admission: Admission) => Promise<Response>;
+  readonly forward: (request: Request, sender: Sender) => Promise<Response>;
   /** The state of a node that should get no requests yet, or not any more; undefined: it is ready. */
   readonly notReady: () => string | undefined;
 }
@@ -31,7 +37,7 @@ const OF_PEOPLE = /^\/v1\/(?:account|billing)(?:\/|$)/;
 const COIN_PRICES = '/v1/:coin/prices';
 /** Of the connection to home, or set by this node for every answer. */
 const OWN_HEADERS =
-  /^(?:connection|keep-alive|transfer-encoding|date|x-ratelimit-.*|x-content-type-options|strict-transport-security|access-control-.*)$/;
+  /^(?:connection|keep-alive|transfer-encoding|date|x-ratelimit-.*|x-request-id|x-content-type-options|strict-transport-security|access-control-.*)$/;
 
 type Route = AnyElysia['routes'][number];
 type Answer = Response | Promise<Response>;
@@ -62,11 +68,11 @@ export class NodeAnswers {
     this.#server = server;
   }
 
-  /** Throws MissingFile unless the books of a market are here, and AtHome if it is not sealed. Within `Database.readShared`. */
-  need(market: StoredMarket): void {
+  /** Throws AtHome for a market that is not sealed, and if it `needsBooks`, MissingFile unless they are here. Within `Database.readShared`. */
+  need(market: StoredMarket, needsBooks: boolean): void {
     const file = this.#fileOf(market);
     if (file === null) throw new AtHome();
-    if (!this.#deps.books.has(file.path))
+    if (needsBooks && !this.#deps.books.has(file.path))
       throw new MissingFile(`the books of ${market.conditionId} are not here`, file);
   }
 
@@ -80,14 +86,22 @@ export class NodeAnswers {
     for (const route of routes) route.handler = this.#handlerOf(route);
   }
 
-  /** Home's answer to a request that this node does not look at: undefined for the routes of recordings, and for other `paths` of its own. */
-  forwarded(request: Request, paths: MountedPaths): Promise<Response> | undefined {
+  /**
+   * Home's answer to a request that this node does not look at; undefined for the routes of recordings, and for other `paths` of its own.
+   * `refused`: the answer if home cannot be reached.
+   */
+  forwarded(
+    request: Request,
+    paths: MountedPaths,
+    refused: (error: unknown, requestId: string) => Response,
+  ): Promise<Response> | undefined {
     const path = pathOf(request);
-    const isOfRecordings = path.startsWith('/v1/') && !OF_PEOPLE.test(path);
-    if (isOfRecordings && !hasViewToken(request)) return undefined;
-    if (!isOfRecordings && path !== '/' && !OF_PEOPLE.test(path) && paths.methodsAt(path) !== undefined)
-      return undefined;
-    return this.#deps.forward(request, { keyId: undefined, address: this.#addresses.of(request) });
+    const isOfPeople = path === '/' || OF_PEOPLE.test(path);
+    const isOfRecordings = path.startsWith('/v1/') && !isOfPeople;
+    if (isOfRecordings ? !hasViewToken(request) : !isOfPeople && paths.methodsAt(path) !== undefined) return undefined;
+    const requestId = requestIdOf(request, this.#addresses);
+    const sender = { keyId: undefined, address: this.#addresses.of(request), requestId };
+    return this.#deps.forward(request, sender).catch((error: unknown) => refused(error, requestId));
   }
 
   #fileOf(market: StoredMarket): SealedMarket | null {
@@ -127,11 +141,10 @@ export class NodeAnswers {
   }
 
   async #forward({ request, set, exchange: { keyId } }: NodeContext): Promise<Response> {
-    const answer = await this.#deps.forward(request, { keyId, address: this.#addresses.of(request) });
+    const requestId = String(set.headers['x-request-id']);
+    const answer = await this.#deps.forward(request, { keyId, address: this.#addresses.of(request), requestId });
     const headers = Object.fromEntries([...answer.headers].filter(([name]) => !OWN_HEADERS.test(name)));
     const { 'content-length': length, vary } = headers;
-    // In the body of a refusal, and in the log of home.
-    delete set.headers['x-request-id'];
     // Both name what they add for scripts of other origins.
     if (vary !== undefined) headers.vary = vary.replace(/, Origin$/, '');
     if (answer.body === null || request.method === 'HEAD') return respond(set, null, headers, answer.status);

@@ -1,0 +1,199 @@
+import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { SettingValues } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import type { NodeStatus } from '../domain/node-status.ts';
+import { type Metric, metric } from '../http/metrics/metrics.ts';
+import { HomeLink } from '../http/node/home-link.ts';
+import type { Log } from '../http/plugins/log.ts';
+import type { NodeDeps } from '../http/v1/node-answers.ts';
+import { openServedActivity } from '../store/activity.ts';
+import { openArchive } from '../store/archive.ts';
+import { BookCache } from '../store/book-cache.ts';
+import { Bucket, bucketAccess } from '../store/bucket.ts';
+import { CatalogFollower } from '../store/catalog-follower.ts';
+import { explained } from '../store/database-errors.ts';
+import type { Served } from './account-site.ts';
+import { type NodeSettings, readNodeSecret } from './nodes.ts';
+import { VERSION } from './version.ts';
+
+/** A node that follows its home. */
+export interface OpenNode extends AsyncDisposable {
+  readonly served: Served;
+  readonly deps: NodeDeps;
+  /** Home's clock. */
+  readonly nowMs: () => InstantMs;
+  readonly metrics: readonly Metric[];
+}
+
+/** A request waits for these: the first bytes of a market that is asked for again once. */
+const BOOK_TIMES = { answerMs: 400, pauseMs: 20, tries: 2 };
+/** Nobody waits for these: what fails is asked for again a second later. */
+const CATALOG_TIMES = { answerMs: 10_000, pauseMs: 200, tries: 2 };
+/** Signatures of requests to the bucket need the time, which home tells. */
+const CLOCK_MS_MAX = 5000;
+const RETRY_MS = 1000;
+/** Files of markets that were deleted, or sealed again, stay for this time. */
+const SWEEP_MS = 10_000;
+
+/**
+ * Opens the copy of home's catalog, as soon as there is one, and follows it and home's keys. Undefined if `stopped` settles before. Throws
+ * 'conflict' for a directory with an archive of its own, and as `bucketAccess` does.
+ */
+export async function openNode(
+  {
+    data,
+    books,
+    home,
+    nodeSecretFile,
+    cacheBytes,
+    homeGrace: graceMs,
+    contact,
+  }: NodeSettings & Pick<SettingValues, 'data' | 'cacheBytes' | 'homeGrace' | 'contact'>,
+  clock: () => InstantMs,
+  log: Log,
+  stopped: Promise<void>,
+): Promise<OpenNode | undefined> {
+  await using stack = new AsyncDisposableStack();
+  const access = bucketAccess(books!, process.env);
+  explained(data, () => mkdirSync(data, { recursive: true, mode: 0o700 }));
+  const activity = stack.use(openServedActivity(data, { readOnly: true }));
+  let status: () => object = () => ({});
+  const link = new HomeLink({
+    ...{ home: home!, secret: readNodeSecret(nodeSecretFile!), directory: data, usage: activity.usage },
+    ...{ graceMs, clock, log, status: () => status() },
+  });
+  stack.defer(async () => await link.close());
+  link.start();
+  const nowMs = () => link.nowMs();
+  await Promise.race([link.ready, stopped, Bun.sleep(CLOCK_MS_MAX)]);
+  const warn = (line: string) => log.warn(line);
+  const follower = stack.use(
+    new CatalogFollower({ directory: data, bucket: new Bucket(access, nowMs, CATALOG_TIMES), log: warn }),
+  );
+  if (!(await hasStarted(follower, log, stopped))) return undefined;
+  const bucket = new Bucket(access, nowMs, BOOK_TIMES);
+  const monotonicMs = () => performance.now();
+  const cache = new BookCache({ directory: data, bucket, bytesMax: cacheBytes.bytes, monotonicMs, warn });
+  const archive = openArchive(data, nowMs(), { create: false });
+  stack.defer(() => archive.database.close());
+  const following = new AbortController();
+  const followed = follower.follow(following.signal);
+  stack.defer(async () => {
+    following.abort();
+    await followed;
+  });
+  const { database, sealed, archiveId } = archive;
+  let sweptNumber = follower.number;
+  const sweeping = setInterval(() => {
+    if (follower.number === sweptNumber) return;
+    sweptNumber = follower.number;
+    database.read(() => cache.sweep((path) => sealed.names(path)));
+  }, SWEEP_MS);
+  stack.defer(() => clearInterval(sweeping));
+  void link.ready.then(() => {
+    if (link.home?.archiveId !== archiveId) log.error(OTHER_ARCHIVE);
+    if (link.home?.version !== VERSION) {
+      log.warn(
+        `home has version ${link.home?.version} of bookreel, and this node ${VERSION}: use the same one everywhere`,
+      );
+    }
+  });
+  const notReady = () => {
+    if (follower.ageMs === Infinity) return 'waiting for the catalog';
+    if (link.ageMs > graceMs) return 'home not reached';
+    return link.home!.archiveId === archiveId ? undefined : 'another archive at home';
+  };
+  status = (): NodeStatus => {
+    const { bytes, files, hits, misses } = cache.readings;
+    const ageMs = Number.isFinite(follower.ageMs) ? Math.round(follower.ageMs) : null;
+    const catalog = { number: follower.number, ageMs };
+    return {
+      host: hostname(),
+      version: VERSION,
+      catalog,
+      cache: { bytes, bytesMax: cacheBytes.bytes, files, hits, misses },
+    };
+  };
+  let forwarded = 0;
+  const deps: NodeDeps = {
+    books: cache,
+    forward: (request, sender) => {
+      forwarded += 1;
+      return link.forward(request, sender);
+    },
+    notReady,
+  };
+  const owned = stack.move();
+  return {
+    served: { archive, registry: link.registry, activity, billing: undefined, contact },
+    deps,
+    nowMs,
+    metrics: nodeMetrics({ follower, link, cache, forwarded: () => forwarded }),
+    [Symbol.asyncDispose]: async () => await owned.disposeAsync(),
+  };
+}
+
+const OTHER_ARCHIVE =
+  'the bucket of --books has the catalog of another archive than home: correct --books or --home; if home was restored from a backup, start this node again';
+
+/** Tries until there is a catalog. False if `stopped` settles first. */
+async function hasStarted(follower: CatalogFollower, log: Log, stopped: Promise<void>): Promise<boolean> {
+  for (let said = ''; ; ) {
+    try {
+      await follower.start();
+      return true;
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.kind !== 'unavailable') throw error;
+      if (error.message !== said) log.warn(`waiting for the catalog: ${error.message}`);
+      said = error.message;
+    }
+    if (await Promise.race([stopped.then(() => true), Bun.sleep(RETRY_MS).then(() => false)])) return false;
+  }
+}
+
+interface Watched {
+  readonly follower: CatalogFollower;
+  readonly link: HomeLink;
+  readonly cache: BookCache;
+  readonly forwarded: () => number;
+}
+
+function nodeMetrics({ follower, link, cache, forwarded }: Watched): Metric[] {
+  const finite = (value: number) => (Number.isFinite(value) ? [{ value }] : []);
+  return [
+    metric(
+      'gauge',
+      'bookreel_node_catalog_number',
+      'Number of the last object of the catalog that was applied.',
+      () => {
+        return follower.number;
+      },
+    ),
+    metric('gauge', 'bookreel_node_catalog_age_seconds', 'Time since the end of the catalog was seen.', () =>
+      finite(follower.ageMs / 1000),
+    ),
+    metric('gauge', 'bookreel_node_home_age_seconds', 'Time since home was heard.', () => finite(link.ageMs / 1000)),
+    metric(
+      'gauge',
+      'bookreel_node_cache_bytes',
+      'Size of the sealed markets on this node.',
+      () => cache.readings.bytes,
+    ),
+    metric('gauge', 'bookreel_node_cache_files', 'Sealed markets on this node.', () => cache.readings.files),
+    metric('gauge', 'bookreel_node_storage_up', '0 if the bucket did not answer the last time.', () =>
+      cache.readings.isDown ? 0 : 1,
+    ),
+    metric('counter', 'bookreel_node_book_hits_total', 'Look-ups of sealed markets that were on this node.', () => {
+      return cache.readings.hits;
+    }),
+    metric('counter', 'bookreel_node_book_misses_total', 'Requests that waited for a sealed market.', () => {
+      return cache.readings.misses;
+    }),
+    metric('counter', 'bookreel_node_book_fetches_total', 'Sealed markets that were asked for in the bucket.', () => {
+      return cache.readings.fetches;
+    }),
+    metric('counter', 'bookreel_node_forwarded_total', 'Requests that were sent on to home.', forwarded),
+  ];
+}
