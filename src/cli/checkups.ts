@@ -95,6 +95,7 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
     { check: 'sealed markets', findings: inDirectory(() => sealedFindings(data, nowMs)) },
     { check: 'backup', findings: inDirectory(() => backupFindings(data, nowMs)) },
     { check: 'recorder', findings: inDirectory(() => recorderFindings(data, nowMs)) },
+    { check: 'node', findings: await nodeFindingsOf(values, isThere) },
     { check: 'secrets', findings: secrets.filter(isNotReportedYet) },
     { check: 'proxy', findings: proxyFindings(values) },
     { check: 'demo', findings: inDirectory(() => demoFindings(values, nowMs)) },
@@ -320,6 +321,12 @@ async function gasFindings({ payments }: SettingValues): Promise<string[]> {
   problemOf(() => void watches.push(new GasWatch(readPaymentSettings(payments), readSecretFile, Date.now)));
   for (const watch of watches) await watch.refresh();
   return watches.flatMap(({ readings }) => readings.flatMap(({ warning }) => warning ?? []));
+}
+
+async function nodeFindingsOf(values: SettingValues, isThere: boolean): Promise<string[]> {
+  const { home } = values;
+  if (home === undefined) return [];
+  return await (await import('./node-checkup.ts')).nodeFindings(home, values, isThere);
 }
 
 /** Reports keys and an admin of `serve --demo` in a service that is public now: everybody who has seen its output has access. */

@@ -94,6 +94,21 @@ const CASES: Readonly<Record<string, Case>> = {
       [179, []],
     ],
   },
+  'a node is reported that does not follow the catalog or home, or cannot fetch markets': {
+    series: {
+      bookreel_node_catalog_age_seconds: '1x10 61x10 1x40',
+      bookreel_node_home_age_seconds: '0.2x30 11x10 0.3x20',
+      bookreel_node_storage_up: '1x45 0x5 1x10',
+    },
+    active: [
+      [10, []],
+      [13, ['BookreelNodeBehind']],
+      [25, []],
+      [32, ['BookreelNodeWithoutHome']],
+      [48, ['BookreelNodeWithoutStorage']],
+      [55, []],
+    ],
+  },
   'the lag, the clock and the disk of a recorder are reported after five minutes beyond their bounds': {
     series: {
       bookreel_recorder_lag_seconds: '60x10 61x30',
@@ -114,7 +129,7 @@ test.skipIf(Bun.which('promtool') === null).each(Object.entries(CASES))(
   '%s (needs promtool)',
   async (_, { step = 1, series, active }) => {
     using directory = temporaryDirectory();
-    const prefix = /^Bookreel(?:Backup|Mail|Recorder)/;
+    const prefix = /^Bookreel(?:Backup|Mail|Node|Recorder)/;
     const names = (await Bun.file(RULES).text()).match(/(?<=alert: )\w+/g)!.filter((name) => prefix.test(name));
     const test = {
       rule_files: [RULES],

@@ -4,6 +4,7 @@ import type { RecorderStatus } from '../../domain/recorder-status.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { archiveSizes } from '../../store/archive-sizes.ts';
 import { RecorderFile } from '../../store/recorder-file.ts';
+import { NODE_COLUMNS, seenNodes } from '../node-table.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import {
@@ -22,12 +23,15 @@ import { Time } from '../time.tsx';
 
 export const RECORDER_PATH = '/admin/recorder';
 const REFRESH_SECONDS = 10;
+/** Nodes that have not reported for this time are left out. */
+const NODES_MS = 86_400_000;
 
 /** GET /admin/recorder?refresh. With it the browser asks again by itself: nobody's reading is interrupted unless they ask for it. */
-export function recorderPage({ archive, nowMs }: WebDeps, person: Person, { query }: PageRequest): Answer {
+export function recorderPage({ archive, service, nowMs }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const now = nowMs();
   const reading = new RecorderFile(dirname(archive.database.path)).reading(now);
   const problems = recorderProblems(reading, now);
+  const known = seenNodes(service.activity.nodes.list(now - NODES_MS));
   const isLive = query.has('refresh');
   const page = personPage(
     person,
@@ -55,6 +59,12 @@ export function recorderPage({ archive, nowMs }: WebDeps, person: Person, { quer
       {reading.status !== undefined && <State status={reading.status} />}
       <h2>Archive</h2>
       <Facts facts={archiveFacts(archive.database.readShared(() => archiveSizes(archive)))} />
+      {known.length > 0 && (
+        <>
+          <h2>Nodes</h2>
+          <Table label="Nodes" columns={NODE_COLUMNS(now)} rows={known} empty="" />
+        </>
+      )}
     </>,
   );
   return isLive ? { ...page, headers: { ...page.headers, refresh: String(REFRESH_SECONDS) } } : page;
