@@ -21,6 +21,7 @@ const CHECKS = [
   'sealed markets',
   'backup',
   'recorder',
+  'node',
   'secrets',
   'proxy',
   'demo',

@@ -104,3 +104,32 @@ test('A node that waits for its catalog stops, and a directory with an archive o
   const { code, stderr } = await runExecutable([...args, '--data', own], { env: storage.environment });
   expect([code, stderr]).toEqual([1, expect.stringContaining('has an archive of its own')]);
 });
+
+test('doctor finds what keeps a node from its catalog and its home.', async () => {
+  const findings = async (...args: string[]) => {
+    const words = ['doctor', '--json', '--data', DATA, ...args];
+    const { stdout } = await runExecutable(words, { env: storage.environment });
+    const { checks } = JSON.parse(stdout) as { checks: { check: string; findings: string[] }[] };
+    return checks.find(({ check }) => check === 'node')!.findings;
+  };
+  const other = join(directory.path, 'other-secret');
+  writeFileSync(other, `${SECRET.toUpperCase()}\n`, { mode: 0o600 });
+  const at = ['--home', home.origin];
+  expect(await findings(...at, ...BOOKS)).toEqual([]);
+  expect(await findings(...at, ...BOOKS, '--books', 's3://books/none')).toEqual([
+    "'s3://books/none' has no catalog: run 'bookreel publish' at home",
+  ]);
+  expect(await findings(...at, ...BOOKS, '--node-secret-file', other)).toEqual([
+    `home at ${home.origin} refuses the secret: it must be the same there`,
+  ]);
+  expect(await findings('--home', 'http://127.0.0.1:1', ...BOOKS)).toEqual([
+    'home at http://127.0.0.1:1 is not reached: check that it runs, and the network between',
+  ]);
+  expect(await findings(...at, ...BOOKS, '--cache-bytes', '9999TB')).toEqual([
+    `the disk of '${DATA}' is smaller than --cache-bytes 9999TB: lower that`,
+  ]);
+  expect(await findings(...at)).toEqual([
+    '--home needs --books: it names the bucket of the catalog',
+    '--home needs --node-secret-file: home and its nodes share it',
+  ]);
+});

@@ -65,6 +65,33 @@ test('The page has what record status shows: a sentence, figures, sockets and wi
   expect(text.match(/There are none\./g)).toHaveLength(2);
 });
 
+test('The page has the nodes of the last day as they reported; a report of another version is left out.', async () => {
+  const { service, nowMs } = site.people;
+  const status = {
+    ...{ host: 'node-1', version: '1.2.3', catalog: { number: 12_345, ageMs: 500 } },
+    cache: { bytes: 2_500_000, bytesMax: 10_000_000_000, files: 7, hits: 1000, misses: 25 },
+  };
+  const report = (id: string, of: object, ago: number) => {
+    service.activity.nodes.store({ id: id.repeat(16), batch: 1, status: of, rows: [], uses: [] }, nowMs() - ago);
+  };
+  report('a', status, 2000);
+  report('b', { host: 'node-2' }, 2000);
+  report('c', { ...status, host: 'node-3', catalog: { number: 0, ageMs: null } }, 3000);
+  report('d', { ...status, host: 'node-4' }, 86_400_001);
+  const { text } = await pageWith(undefined);
+  expect(rowsOf(text, 'Nodes')).toEqual([
+    {
+      Node: 'node-1 (1.2.3)',
+      Reported: '2.0 s ago',
+      Catalog: '12,345',
+      'End seen': '0.5 s before',
+      Cache: '2.5 MB of 10 GB, 7 markets',
+      Hits: '97.5 %',
+    },
+    expect.objectContaining({ Node: 'node-3 (1.2.3)', 'End seen': 'not yet' }),
+  ]);
+});
+
 test('The page has open and sealed markets and their bytes, also where no recorder ever ran.', async () => {
   const facts = factsOf((await pageWith(undefined)).text);
   expect(facts['Open markets']).toMatch(/^\d+ in bookreel\.db, which has [\d.]+ [kM]?B$/);
