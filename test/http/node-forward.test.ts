@@ -27,6 +27,7 @@ interface Echo {
   readonly body: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly address: string;
+  readonly isOfThisMachine: boolean;
 }
 
 function forward(path: string, init: RequestInit = {}, admission: Partial<Admission> = {}): Promise<Response> {
@@ -44,10 +45,22 @@ test.each(['/echo', '/echo?a=1&b=%20%2f', '/echo?q=\'()*!~|^`{}"<>\\', '/echo?%E
     const headers = { host: 'data.example.com', cookie: 'a=b; c=d', 'x-own': 'kept', 'x-forwarded-for': '10.9.9.9' };
     const direct = (await (await fetch(`${home.origin}${path}`)).json()) as Echo;
     const { headers: sent, ...echo } = await echoed(path, { headers });
-    expect(echo).toEqual({ method: 'GET', target: direct.target, body: '', address: ADDRESS });
+    expect(echo).toEqual({ method: 'GET', target: direct.target, body: '', address: ADDRESS, isOfThisMachine: false });
     expect(Object.fromEntries(sent)).toMatchObject({ host: 'data.example.com', cookie: 'a=b; c=d', 'x-own': 'kept' });
   },
 );
+
+test('a request that a node on the same machine forwards is not of this machine', async () => {
+  const { host } = new URL(home.origin);
+  const direct = (await (await fetch(`${home.origin}/echo`)).json()) as Echo;
+  const forwarded = await echoed('/echo', { headers: { host } }, { address: '127.0.0.1' });
+  expect(
+    [direct, forwarded].map(({ isOfThisMachine, headers }) => [isOfThisMachine, new Map(headers).get('host')]),
+  ).toEqual([
+    [true, host],
+    [false, host],
+  ]);
+});
 
 test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s is forwarded with its body', async (method) => {
   const headers = { 'content-type': 'application/json', origin: 'https://data.example.com' };
@@ -167,7 +180,7 @@ test('an admission is accepted once, in any order, and by any process of the ser
     expect([counter, await admitted(signed(counter))]).toEqual([counter, REFUSED]);
   }
   // Too old to know.
-  expect(await admitted(signed(904))).toEqual(REFUSED);
+  for (const counter of [904, 900, 1]) expect(await admitted(signed(counter))).toEqual(REFUSED);
   expect(await admitted(signed(5001), '/echo', {}, second.origin)).toEqual([202, null]);
   expect(await admitted(signed(5001), '/echo', {}, second.origin)).toEqual(REFUSED);
 });

@@ -136,7 +136,14 @@ function echo(addresses: ClientAddresses): Elysia {
         const { method } = request;
         const body = await request.text();
         return Response.json(
-          { method, target: targetOf(request), body, headers: [...request.headers], address: addresses.of(request) },
+          {
+            method,
+            target: targetOf(request),
+            body,
+            headers: [...request.headers],
+            address: addresses.of(request),
+            isOfThisMachine: addresses.isOfThisMachine(request),
+          },
           { status: 202, headers },
         );
       },
