@@ -29,6 +29,20 @@ export interface Windows {
   readonly size: number;
 }
 
+/** A name to count requests under, the same on all servers. */
+export interface Subject {
+  readonly name: string;
+  readonly limit: number;
+}
+
+/** Windows like those of `Windows`, in which several servers count. Undefined, at once or later: this server must count alone. */
+export interface CommonWindows {
+  /** Counts a request of all these subjects, unless the limit of one is reached. Returns their allowances, in their order. */
+  charge(subjects: readonly Subject[]): Promise<readonly Allowance[] | undefined> | undefined;
+  /** The same without counting a request. */
+  peek(subjects: readonly Subject[]): Promise<readonly Allowance[] | undefined> | undefined;
+}
+
 interface Window {
   startMs: number;
   used: number;

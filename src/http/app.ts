@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import type { Billing } from '../billing/billing.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import type { ClockReading } from '../domain/rate-window.ts';
+import type { ClockReading, CommonWindows } from '../domain/rate-window.ts';
 import { FairQueue } from '../replay/fair-queue.ts';
 import type { Archive } from '../store/archive.ts';
 import type { Registry } from '../store/registry.ts';
@@ -15,7 +15,7 @@ import { type Metrics, summed } from './metrics/metrics.ts';
 import { RequestMetrics } from './metrics/request-metrics.ts';
 import type { NodeRoutesHost } from './node/node-routes.ts';
 import { assetsController, COPY_SCRIPT, FRAME_STYLE, LOGO, REPLAY_SCRIPT, STYLE } from './pages/assets.ts';
-import { type AccessDeps, access } from './plugins/access.ts';
+import { type AccessDeps, access, askAhead, UNCOUNTED } from './plugins/access.ts';
 import type { Admissions } from './plugins/admission.ts';
 import { Arrivals, type Edge } from './plugins/arrivals.ts';
 import { callAtOnce, callHooksAtOnce } from './plugins/at-once.ts';
@@ -62,6 +62,8 @@ export interface AppDeps {
   readonly samples?: SampleMarkets | undefined;
   /** Left out: in the memory of this process. */
   readonly counts?: RequestCounts;
+  /** Windows that other servers count in too. Left out: there are none. */
+  readonly commonWindows?: CommonWindows | undefined;
   /** Memory for answers to repeated requests. */
   readonly cacheBytesMax?: number;
   /** Left out: the service issues no view tokens. */
@@ -85,9 +87,6 @@ export interface AppDeps {
 /** Memory for cached bodies. */
 export const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Monitoring must not be limited. */
-const UNCOUNTED: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
-
 /** The whole service as one router. It owns its rate limits and caches, nothing else. */
 export function createApp(appDeps: AppDeps) {
   const {
@@ -104,6 +103,7 @@ export function createApp(appDeps: AppDeps) {
     latestInstant = () => undefined,
     samples,
     counts = COUNTS_IN_MEMORY,
+    commonWindows,
     cacheBytesMax = CACHE_BYTES_MAX,
     viewTokens,
     pages = () => new Elysia(),
@@ -116,7 +116,7 @@ export function createApp(appDeps: AppDeps) {
   } = appDeps;
   const addresses = new ClientAddresses(edge.trustedProxies ?? [], () => app.server, nodes?.admissions);
   const wallMs = () => clocks().wallMs;
-  const rateLimit = new RateLimit(clocks, addresses, counts, isOpen);
+  const rateLimit = new RateLimit(clocks, addresses, counts, isOpen, commonWindows);
   const paths = new MountedPaths(() => app.routes);
   const accessDeps: AccessDeps = {
     registry,
@@ -218,6 +218,12 @@ export function createApp(appDeps: AppDeps) {
       }),
     )
     .use(docsController(version, replay !== undefined, hasAccounts));
+  if (commonWindows !== undefined) {
+    app.wrap((handle, request) => (...given: unknown[]) => {
+      const asked = askAhead(accessDeps, edge.cors, request);
+      return asked === undefined ? handle(...given) : asked.then(() => handle(...given));
+    });
+  }
   callHooksAtOnce(app.event.request);
   if (nodeAnswers !== undefined) {
     // Around everything else: home looks at these requests itself.

@@ -65,6 +65,7 @@ export function mcpController({ access, version, cors, handle, logError }: McpDe
       // A stream, which ends with the answers of the tools.
       const bytes = Buffer.from(await answer.arrayBuffer());
       // Counts nothing if a request of /v1 was counted.
+      if (settings.headers['x-ratelimit-limit'] === undefined) await access.rateLimit.askForAddress(request);
       access.rateLimit.chargeAddress({ request, set });
       const headers = { ...NO_STORE, 'content-type': answer.headers.get('content-type') ?? 'application/json' };
       return respond(set, bytes, headers, answer.status);

@@ -11,8 +11,9 @@ import { queryValues } from '../parameters/query.ts';
 import { pathOf, searchOf } from '../request-target.ts';
 import type { UsageCounter } from '../response/request-usage.ts';
 import type { Exchange } from '../response/response.ts';
-import { ANYBODY, type AuthenticationDeps, type Caller, keyHolderOf } from './authentication.ts';
+import { ANYBODY, type AuthenticationDeps, type Caller, keyHolderOf, tokenOf } from './authentication.ts';
 import { isGranted, refuseUngranted } from './authorization.ts';
+import type { Cors } from './cors.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
 
 export interface AccessDeps extends AuthenticationDeps {
@@ -71,12 +72,12 @@ export class AccessCheck {
   }
 
   /** Counts one more request of the key. Returns false if its limit is reached, or if it is no longer valid. */
-  chargeAgain(): boolean {
+  async chargeAgain(): Promise<boolean> {
     if (this.#deps.isOpen) return true;
     const { clocks, rateLimit } = this.#deps;
     const now = clocks();
     const holder = keyHolderOf(this.#deps, this.#request, this.#token, now.wallMs);
-    return holder !== undefined && rateLimit.chargeKeyAgain(holder, now);
+    return holder !== undefined && (await rateLimit.chargeKeyAgain(holder, now));
   }
 
   /** The latest instant that the answer may show now. */
@@ -95,6 +96,9 @@ interface GrantContext {
 }
 
 const KEY_WANTED = "a valid API key is needed: send the header 'Authorization: Bearer <API_KEY>'";
+/** Monitoring must not be limited. */
+export const UNCOUNTED: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+const NEEDS_KEY = /^\/(?:v1|mcp)(?:\/|$)/;
 /** Field of a route's `detail` with its grant. */
 export const GRANT = 'x-grant';
 /** Integer times below this are dates before 1974 in milliseconds, or current dates in seconds. */
@@ -192,10 +196,34 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
   // A node has counted its key's request, and counts the answer.
   if (deps.admissions?.of(request)?.keyId === undefined) {
     if (deps.usage !== undefined) set.usage = deps.usage.of(holder.key.id, route, request.method === 'HEAD');
-    deps.rateLimit.chargeKey(holder, set, now);
+    deps.rateLimit.chargeKey(request, holder, set, now);
   }
   refuseUngranted(holder.tier, deps.grantNeeded, undefined);
   return holder;
+}
+
+/**
+ * Counts a request in windows of several servers before it begins, against the key or the address that it will be charged to. Undefined:
+ * nothing is to be waited for.
+ */
+export function askAhead(deps: AccessDeps, cors: Cors | undefined, request: Request): Promise<void> | undefined {
+  const { clocks, rateLimit } = deps;
+  const path = pathOf(request);
+  if (UNCOUNTED.has(path) || path.startsWith('/node/')) return undefined;
+  try {
+    deps.admissions?.accept(request);
+    // A node has counted it.
+    if (deps.admissions?.of(request)?.keyId !== undefined) return undefined;
+    if (cors?.isPreflight(request) === true) return rateLimit.askForAddress(request, true);
+    const needsKey = NEEDS_KEY.test(path);
+    const holder = needsKey ? keyHolderOf(deps, request, tokenOf(request), clocks().wallMs) : undefined;
+    if (holder === undefined) return rateLimit.askForAddress(request);
+    // Tools send requests of /v1, which count.
+    return path.startsWith('/v1') ? rateLimit.askForKey(request, holder) : undefined;
+  } catch {
+    // The request meets the same error again, and it is answered there.
+    return undefined;
+  }
 }
 
 /** The caller if `admit` would accept the request now, else undefined. Ignores and does not change rate limits. */

@@ -1,4 +1,10 @@
-import { type Allowance, type ClockReading, RateWindows, type Windows } from '../../domain/rate-window.ts';
+import {
+  type Allowance,
+  type ClockReading,
+  RateWindows,
+  type Subject,
+  type Windows,
+} from '../../domain/rate-window.ts';
 import { ADDRESS_BITS, parseIpAddress } from './ip-address.ts';
 
 /** Allowed requests per minute of an IPv4 address, or of the /64 of an IPv6 address: a site can use all addresses of its /64. */
@@ -11,7 +17,7 @@ const IPV6_NETWORK_BITS = 48;
 const WINDOWS_MAX = 32_768;
 
 /** The limit that leaves fewer requests: that of an address or that of its network. */
-interface AddressAllowance extends Allowance {
+export interface AddressAllowance extends Allowance {
   readonly isNetwork: boolean;
 }
 
@@ -63,11 +69,25 @@ export class AddressBudgets {
     const { clients, networks } = isIpv6 ? this.#ipv6 : this.#ipv4;
     const ofClient = clients[method](client, CLIENT_REQUESTS_PER_MINUTE, now);
     const ofNetwork = networks[method](network, NETWORK_REQUESTS_PER_MINUTE, now);
-    // If both are used up, the client must wait for the later end.
-    const difference =
-      ofClient.remaining - ofNetwork.remaining || ofNetwork.retryAfterSeconds - ofClient.retryAfterSeconds;
-    return difference > 0 ? { ...ofNetwork, isNetwork: true } : { ...ofClient, isNetwork: false };
+    return tighter(ofClient, ofNetwork);
   }
+}
+
+/** The allowance of an address, of that of its own limit and that of its network. */
+export function tighter(ofClient: Allowance, ofNetwork: Allowance): AddressAllowance {
+  // If both are used up, the client must wait for the later end.
+  const difference =
+    ofClient.remaining - ofNetwork.remaining || ofNetwork.retryAfterSeconds - ofClient.retryAfterSeconds;
+  return difference > 0 ? { ...ofNetwork, isNetwork: true } : { ...ofClient, isNetwork: false };
+}
+
+/** An address and its network as subjects of windows of several servers. `kind`: begins their names. */
+export function commonSubjects(kind: string, address: string): readonly Subject[] {
+  const { client, network } = subjectsOf(address);
+  return [
+    { name: `${kind}:${client}`, limit: CLIENT_REQUESTS_PER_MINUTE },
+    { name: `${kind}-net:${network}`, limit: NETWORK_REQUESTS_PER_MINUTE },
+  ];
 }
 
 /** The names under which an address and its network are counted. `address` has its canonical spelling. */

@@ -63,10 +63,10 @@ export class Admissions {
     return { id, secret: Buffer.from(this.#secretOf(id)).toString('hex') };
   }
 
-  /** Accepts the admission of a request, if it has one: the reason to refuse it, else undefined. Call it once. */
+  /** Accepts the admission of a request, if it has one: the reason to refuse it, else undefined. A request is accepted once, however often this is called. */
   accept(request: Request): DomainError | undefined {
     const text = request.headers.get(ADMISSION);
-    if (text === null) return undefined;
+    if (text === null || this.#accepted.has(request)) return undefined;
     const [, claim = '', session = '', keyId, address = '', counter = '', signature] = FORM.exec(text) ?? [];
     if (signature === undefined) return refused('it is malformed');
     const expected = signatureOf(KeySecret.of(this.#secretOf(session)), claim, request.method, targetOf(request));

@@ -63,6 +63,7 @@ export class Arrivals {
     // The client's address, and the id of the request, depend on it.
     const refusal = addresses.admissions?.accept(request);
     const requestId = requestIdOf(request, addresses);
+    if (rateLimit.hasWaited(request)) set.isLate = true;
     set.headers['x-request-id'] = requestId;
     set.headers['x-content-type-options'] = 'nosniff';
     if (isSecure) set.headers['strict-transport-security'] = STRICT_TRANSPORT;

@@ -37,9 +37,14 @@ export function keepWellFormedKey({ headers }: Request): void {
   const authorization = headers.get('authorization');
   // Writing a header takes several times as long as reading it.
   if (authorization === null || CANONICAL.test(authorization)) return;
-  const token = AUTHORIZATION.exec(authorization)?.[1];
+  const token = tokenOf({ headers });
   if (token === undefined) headers.delete('authorization');
   else headers.set('authorization', `Bearer ${token}`);
+}
+
+/** The token in a well-formed Authorization header. */
+export function tokenOf({ headers }: Pick<Request, 'headers'>): string | undefined {
+  return AUTHORIZATION.exec(headers.get('authorization') ?? '')?.[1];
 }
 
 export interface AuthenticationDeps {

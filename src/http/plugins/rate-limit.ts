@@ -1,9 +1,9 @@
 import type { ApiKey } from '../../domain/api-key.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Allowance, ClockReading, Windows } from '../../domain/rate-window.ts';
+import type { Allowance, ClockReading, CommonWindows, Subject, Windows } from '../../domain/rate-window.ts';
 import type { Tier } from '../../domain/tier.ts';
 import type { ResponseHeaders, ResponseSettings } from '../response/response.ts';
-import { AddressBudgets } from './address-budgets.ts';
+import { AddressBudgets, commonSubjects, tighter } from './address-budgets.ts';
 import type { RequestHolder } from './authentication.ts';
 import type { ClientAddresses } from './client-address.ts';
 import type { RequestCounts } from './request-counts.ts';
@@ -22,9 +22,28 @@ export interface RequestContext {
   readonly params?: Readonly<Record<string, string | undefined>>;
 }
 
+/** Where the requests of a key, or of a person, are counted. */
+interface KeyBudget {
+  readonly windows: Windows;
+  readonly subject: string;
+  readonly limit: number;
+  /** In windows of several servers. */
+  readonly common: Subject;
+}
+
+/** The outcome of a request that was counted before it began. */
+interface Asked {
+  readonly budget: Windows | AddressBudgets;
+  /** Undefined: this server must count it. */
+  readonly allowances: readonly Allowance[] | undefined;
+}
+
 /**
- * Limits per key, per person who looks at pages, or per address without a valid key. Looking costs no key's budget. All methods but
- * `chargeKeyAgain` set X-RateLimit headers.
+ * Limits per key, per person who looks at pages, or per address without a valid key. Looking costs no key's budget. All methods that charge,
+ * except `chargeKeyAgain`, set X-RateLimit headers.
+ *
+ * With windows that several servers count in, a request is counted there before it begins (`askForKey`, `askForAddress`), and charging
+ * it takes the outcome. This server counts what is allowed too, so that its own windows are right when it must count alone.
  */
 export class RateLimit {
   readonly #clocks: () => ClockReading;
@@ -34,9 +53,18 @@ export class RateLimit {
   readonly #viewerWindows: Windows;
   readonly #addressBudgets: AddressBudgets;
   readonly #preflightBudgets: AddressBudgets;
+  readonly #common: CommonWindows | undefined;
+  readonly #asked = new WeakMap<Request, Asked>();
 
-  /** `isOff`: no counts and no headers. */
-  constructor(clocks: () => ClockReading, addresses: ClientAddresses, { windows }: RequestCounts, isOff: boolean) {
+  /** `isOff`: no counts and no headers. `common`: windows that several servers count in. */
+  constructor(
+    clocks: () => ClockReading,
+    addresses: ClientAddresses,
+    { windows }: RequestCounts,
+    isOff: boolean,
+    common?: CommonWindows,
+  ) {
+    this.#common = common;
     this.#clocks = clocks;
     this.#addresses = addresses;
     this.#isOff = isOff;
@@ -47,17 +75,40 @@ export class RateLimit {
     this.#preflightBudgets = new AddressBudgets(windows);
   }
 
+  /** Counts a request with a valid key in windows of several servers. Undefined: nothing is to be waited for. */
+  askForKey(request: Request, holder: RequestHolder): Promise<void> | undefined {
+    const { windows, common } = this.#budgetOf(holder);
+    return this.#ask(request, windows, [common]);
+  }
+
+  /** The same for a request that counts against its address. */
+  askForAddress(request: Request, isPreflight = false): Promise<void> | undefined {
+    const [kind, budgets] = isPreflight ? ['preflight', this.#preflightBudgets] : ['address', this.#addressBudgets];
+    return this.#ask(request, budgets, commonSubjects(kind, this.#addresses.of(request)));
+  }
+
+  /** Returns true if the request had to wait for windows of several servers. */
+  hasWaited(request: Request): boolean {
+    return this.#common !== undefined && this.#asked.has(request);
+  }
+
   /** Counts a request with a valid key; throws 'rate-limited' above the limit. */
-  chargeKey(holder: RequestHolder, { headers }: ResponseSettings, now: ClockReading): void {
-    const allowance = this.#chargeKey(holder, now);
+  chargeKey(request: Request, holder: RequestHolder, { headers }: ResponseSettings, now: ClockReading): void {
+    const { windows, subject, limit } = this.#budgetOf(holder);
+    const common = this.#askedOf(request, windows)?.[0];
+    const own = common?.allowed === false ? common : windows.charge(subject, limit, now);
+    const allowance = common ?? own;
     setHeaders(headers, allowance);
     if (allowance.allowed) return;
     throw rateLimited(headers, allowance, holder.viewer === undefined ? 'requests with this key' : 'requests of pages');
   }
 
   /** Counts one more request for an answer that has begun. Returns false, and counts nothing, above the limit. */
-  chargeKeyAgain(holder: RequestHolder, now: ClockReading): boolean {
-    return this.#chargeKey(holder, now).allowed;
+  async chargeKeyAgain(holder: RequestHolder, now: ClockReading): Promise<boolean> {
+    const { windows, subject, limit, common } = this.#budgetOf(holder);
+    const [allowance] = (await this.#common?.charge([common])) ?? [];
+    if (allowance?.allowed === false) return false;
+    return windows.charge(subject, limit, now).allowed || allowance !== undefined;
   }
 
   /** Counts a request against its address, unless it was counted before; throws 'rate-limited' above the limit. */
@@ -77,21 +128,40 @@ export class RateLimit {
   }
 
   /** The state of a key's minute, without counting a request. */
-  peekKey(key: ApiKey, tier: Tier): Allowance {
-    return this.#keyWindows.peek(key.id, limitOf(key, tier), this.#clocks());
+  async peekKey(key: ApiKey, tier: Tier): Promise<Allowance> {
+    const { windows, subject, limit, common } = this.#budgetOf({ key, tier });
+    const [allowance] = (await this.#common?.peek([common])) ?? [];
+    return allowance ?? windows.peek(subject, limit, this.#clocks());
   }
 
-  #chargeKey({ key, tier, viewer }: RequestHolder, now: ClockReading): Allowance {
-    const limit = limitOf(key, tier);
-    if (viewer === undefined) return this.#keyWindows.charge(key.id, limit, now);
-    return this.#viewerWindows.charge(String(viewer), Math.max(limit, VIEWER_PER_MINUTE_MIN), now);
+  #budgetOf({ key, tier, viewer }: Pick<RequestHolder, 'key' | 'tier' | 'viewer'>): KeyBudget {
+    const own = limitOf(key, tier);
+    const [windows, kind, subject, limit] =
+      viewer === undefined
+        ? ([this.#keyWindows, 'key', key.id, own] as const)
+        : ([this.#viewerWindows, 'viewer', String(viewer), Math.max(own, VIEWER_PER_MINUTE_MIN)] as const);
+    return { windows, subject, limit, common: { name: `${kind}:${subject}`, limit } };
+  }
+
+  #ask(request: Request, budget: Asked['budget'], subjects: readonly Subject[]): Promise<void> | undefined {
+    return this.#common?.charge(subjects)?.then((allowances) => void this.#asked.set(request, { budget, allowances }));
+  }
+
+  /** The outcome of a request that was counted in windows of several servers. */
+  #askedOf(request: Request, budget: Asked['budget']): Asked['allowances'] {
+    const asked = this.#common && this.#asked.get(request);
+    return asked?.budget === budget ? asked.allowances : undefined;
   }
 
   #charge(budgets: AddressBudgets, { request, set: { headers } }: RequestContext, what: string): void {
     if (this.#isOff || headers['x-ratelimit-limit'] !== undefined) return;
     // A node has counted it with its key.
     if (this.#addresses.admissions?.of(request)?.keyId !== undefined) return;
-    const allowance = budgets.charge(this.#addresses.of(request), this.#clocks());
+    const address = this.#addresses.of(request);
+    const [ofClient, ofNetwork] = this.#askedOf(request, budgets) ?? [];
+    const common = ofClient && ofNetwork && tighter(ofClient, ofNetwork);
+    const own = common?.allowed === false ? common : budgets.charge(address, this.#clocks());
+    const allowance = common ?? own;
     setHeaders(headers, allowance);
     if (allowance.allowed) return;
     throw rateLimited(headers, allowance, allowance.isNetwork ? `${what} from one network (/24, IPv6: /48)` : what);

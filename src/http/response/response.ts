@@ -27,6 +27,8 @@ export interface ResponseSettings {
   headers: ResponseHeaders;
   /** Set by the first hook, if requests are logged or measured. */
   observer?: RequestObserver;
+  /** True if the answer is made after the request had to wait. */
+  isLate?: boolean;
   /** Set by the access check for requests with a valid key, if usage is counted. */
   usage?: RequestUsage;
 }
@@ -44,6 +46,9 @@ export interface Exchange {
   /** Distinguishes answers that differ with the tier; undefined: the tier does not change them. */
   readonly variant?: string | undefined;
 }
+
+/** The server sends smaller ones together with their head. */
+const LATE_BYTES_MIN = 15 * 1024;
 
 type Body = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;
 
@@ -68,7 +73,29 @@ export function respond(
   if (length !== null) all['content-length'] = String(length);
   set.usage?.answered(status, length ?? 0);
   set.observer?.answered(status, length);
-  return new Response(bytes, { status, headers: all });
+  const isSentAtOnce = set.isLate === true && length !== null && length >= LATE_BYTES_MIN;
+  return new Response(isSentAtOnce ? atOnce(bytes as Blob | Uint8Array<ArrayBuffer>) : bytes, { status, headers: all });
+}
+
+/**
+ * The server sends the head of a large answer in forty pieces if its handler did not return at once; of a stream that writes once, and has
+ * room for all of it, it sends head and body together, with their length.
+ */
+function atOnce(body: Blob | Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array> {
+  const length = body instanceof Blob ? body.size : body.length;
+  const source: UnderlyingSource = {
+    pull(controller: ReadableStreamController<unknown> | ReadableStreamDirectController) {
+      const write = (bytes: Uint8Array<ArrayBuffer>) => {
+        if (!('write' in controller)) return;
+        controller.write(bytes);
+        controller.end();
+      };
+      return body instanceof Blob ? body.bytes().then(write) : write(body);
+    },
+  };
+  // Types for browsers do not have it.
+  Object.assign(source, { type: 'direct' });
+  return new ReadableStream<Uint8Array>(source, { highWaterMark: length + 1 });
 }
 
 export const NO_STORE = { 'cache-control': 'no-store' };

@@ -127,6 +127,7 @@ export class NodeAnswers {
       if (error instanceof AtHome) return this.#forward(context);
       if (!(error instanceof MissingFile) || error.file === undefined || left === 0) throw error;
       const { books } = this.#deps;
+      context.set.isLate = true;
       books.lost(error.file.path);
       return books.fetch(error.file).then(
         () => call(context, left - 1),
@@ -145,6 +146,7 @@ export class NodeAnswers {
     const answer = await this.#deps.forward(request, { keyId, address: this.#addresses.of(request), requestId });
     const headers = Object.fromEntries([...answer.headers].filter(([name]) => !OWN_HEADERS.test(name)));
     const { 'content-length': length, vary } = headers;
+    set.isLate = true;
     // Both name what they add for scripts of other origins.
     if (vary !== undefined) headers.vary = vary.replace(/, Origin$/, '');
     if (answer.body === null || request.method === 'HEAD') return respond(set, null, headers, answer.status);

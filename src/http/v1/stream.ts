@@ -143,7 +143,7 @@ async function* chunksOf(
     }
     if (waitMs === undefined) return;
     if (waitMs === 0) continue;
-    if (waitMs === 'limit' && accessCheck.chargeAgain()) {
+    if (waitMs === 'limit' && (await accessCheck.chargeAgain())) {
       eventsMax += EVENTS_PER_REQUEST;
       continue;
     }

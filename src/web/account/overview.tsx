@@ -36,6 +36,7 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
   const rate = numberText(account.tier.requestsPerMinute);
   const hasRequests = ofMonth.total.sum.requests > 0;
   const allowed = keysAllowed(registry, account.email);
+  const minutes = hasRequests ? await minutesOf(deps, account.id, nowMs) : [];
   return personPage(
     person,
     { title: 'Your account', path: '/account', scripts: [COPY_SCRIPT] },
@@ -65,7 +66,7 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
       {hasRequests ? (
         <>
           <Refusals routes={ofMonth.routes} />
-          <Minutes minutes={minutesOf(deps, account.id, nowMs)} />
+          <Minutes minutes={minutes} />
         </>
       ) : (
         <FirstSteps hasKey={account.validKeys > 0} commands={firstRequests(deps, account.tier)} />
@@ -81,14 +82,18 @@ interface Minute {
 }
 
 /** The current minute of each valid key of an account, the one with the least left first. */
-function minutesOf({ registry, rateLimit }: WebDeps, accountId: number, nowMs: InstantMs): readonly Minute[] {
+async function minutesOf({ registry, rateLimit }: WebDeps, accountId: number, nowMs: InstantMs): Promise<Minute[]> {
   const { database, apiKeys, keyDirectory } = registry;
   const holders = database.read(() =>
     apiKeys.ofAccount(accountId).flatMap(({ id }) => keyDirectory.findById(id, nowMs) ?? []),
   );
-  return holders
-    .map(({ key, tier }) => ({ name: key.name ?? `${key.prefix}…`, allowance: rateLimit.peekKey(key, tier) }))
-    .toSorted(({ allowance: a }, { allowance: b }) => a.remaining / a.limit - b.remaining / b.limit);
+  const minutes = holders.map(async ({ key, tier }) => ({
+    name: key.name ?? `${key.prefix}…`,
+    allowance: await rateLimit.peekKey(key, tier),
+  }));
+  return (await Promise.all(minutes)).toSorted(
+    ({ allowance: a }, { allowance: b }) => a.remaining / a.limit - b.remaining / b.limit,
+  );
 }
 
 /** The requests of each key in its current minute. */
