@@ -6,6 +6,12 @@ declare module '*.sql' {
   export default text;
 }
 
+declare module '*.lua' {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: how a text import is typed
+  export default text;
+}
+
 declare module '*.md' {
   const text: string;
   // biome-ignore lint/style/noDefaultExport: how a text import is typed

@@ -41,6 +41,8 @@ const PORT = {
   about: 'port to listen on; 0 chooses a free one',
   read: integerFrom(0, 65_535),
 } as const;
+/** The number of a database. */
+const REDIS_PATH = /^\/?\d{0,5}$/;
 /** Part of paths. */
 const PROVIDER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 /** Sessions name the way of the sign-in: these are not at a provider. */
@@ -103,6 +105,20 @@ export const SETTINGS = {
     fallback: '1',
     about: 'processes that answer requests; auto: one for each core that this service may use',
     read: (text) => (text === 'auto' ? text : integerFrom(1, 256)(text)),
+  },
+  /** A URL; undefined: each server counts limits alone. */
+  windows: {
+    flag: '--windows <url>',
+    fallback: 'none',
+    about: 'Redis or Valkey in which all servers of a service count limits, like redis://10.0.0.5:6379/0 or rediss://…',
+    read: (text) => unless('none', text, redisDatabase),
+  },
+  /** A path; undefined: no password. */
+  windowsPasswordFile: {
+    flag: '--windows-password-file <file>',
+    fallback: 'none',
+    about: 'file with the password of --windows',
+    read: (text) => unless('none', text, notEmpty),
   },
   accessLog: {
     flag: '--access-log <state>',
@@ -451,6 +467,18 @@ function smtpServer(text: string): URL {
     throw new InvalidArgumentError('The user in it is not percent-encoded: write %25 for %, and %40 for @.');
   }
   return parsed;
+}
+
+function redisDatabase(text: string): URL {
+  const parsed = URL.parse(text);
+  if (
+    parsed !== null &&
+    /^rediss?:$/.test(parsed.protocol) &&
+    parsed.hostname !== '' &&
+    REDIS_PATH.test(parsed.pathname)
+  )
+    return parsed;
+  throw new InvalidArgumentError('It must be like redis://10.0.0.5:6379/0 or rediss://redis.example.com.');
 }
 
 function isPercentEncoded(text: string): boolean {

@@ -26,6 +26,7 @@ import { readSecretFile } from '../store/secret-file.ts';
 import { DOWNLOAD_LOCK_FILE, LOCK_FILE, RECORD_LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, certificateWarning, certifiedHost, readCertificate } from './certificate.ts';
+import { openWindows, windowsProblems } from './common-windows.ts';
 import type { GivenSettings } from './given-settings.ts';
 import { isEveryAddress } from './metrics-listener.ts';
 import { certificateProblems, directoryProblems, fittingProblems, problemOf, secretProblems } from './start-checks.ts';
@@ -97,6 +98,7 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
     { check: 'recorder', findings: inDirectory(() => recorderFindings(data, nowMs)) },
     { check: 'node', findings: await nodeFindingsOf(values, isThere) },
     { check: 'secrets', findings: secrets.filter(isNotReportedYet) },
+    { check: 'windows', findings: secrets.length > 0 ? [] : await windowsFindings(values) },
     { check: 'proxy', findings: proxyFindings(values) },
     { check: 'demo', findings: inDirectory(() => demoFindings(values, nowMs)) },
     { check: 'payments', findings: await gasFindings(values) },
@@ -327,6 +329,14 @@ async function nodeFindingsOf(values: SettingValues, isThere: boolean): Promise<
   const { home } = values;
   if (home === undefined) return [];
   return await (await import('./node-checkup.ts')).nodeFindings(home, values, isThere);
+}
+
+/** Reports a Redis that cannot count. */
+async function windowsFindings(values: SettingValues): Promise<string[]> {
+  const findings: string[] = [];
+  if (windowsProblems(values).length > 0) return findings;
+  using _ = await openWindows(values, (_isAway, sentence) => findings.push(sentence));
+  return findings;
 }
 
 /** Reports keys and an admin of `serve --demo` in a service that is public now: everybody who has seen its output has access. */

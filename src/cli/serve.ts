@@ -32,6 +32,7 @@ import { accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, certifiedHost } from './certificate.ts';
+import { openWindows, windowsProblems } from './common-windows.ts';
 import { demoAdmin, demoKey, demoSettings } from './demo.ts';
 import { keepWatched, untilSpace } from './disk-watch.ts';
 import { EXIT, ExitWith } from './exit.ts';
@@ -80,6 +81,8 @@ function declared() {
       'host',
       'port',
       'processes',
+      'windows',
+      'windowsPasswordFile',
       'tlsCert',
       'tlsKey',
       'accessLog',
@@ -159,6 +162,7 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
   refuseEqualPorts(options);
   refuseNodeSettings(options);
   const nodeSecret = options.nodeSecretFile === undefined ? undefined : readNodeSecret(options.nodeSecretFile);
+  for (const problem of windowsProblems(options)) throw new DomainError('invalid-parameter', problem);
   const count = link === undefined ? processCount(options) : 1;
   const files = link === undefined ? certificateFiles(options) : undefined;
   const certificate =
@@ -305,6 +309,11 @@ async function listenUntilStopped(
       ? undefined
       : measure({ ...opened, certificate, listener: () => listening, clock: terminal.clock });
   measured?.metrics.add(...(node?.metrics ?? []));
+  // Processes that count limits together anyway say it once.
+  const onChange = (isAway: boolean, sentence: string) =>
+    link?.isLeading !== false && log[isAway ? 'warn' : 'info'](sentence);
+  using windows = await openWindows(options, onChange);
+  measured?.metrics.add(...(windows?.metrics() ?? []));
   link?.counts.rewind();
   const mcp = options.mcp && node === undefined ? (await import('../http/mcp/mcp-route.ts')).mcpController : undefined;
   const isDraining = () => draining;
@@ -328,6 +337,7 @@ async function listenUntilStopped(
     viewTokens,
     nodes,
     node: node?.deps,
+    commonWindows: windows,
     ...(link && { counts: link.counts, cacheBytesMax: CACHE_BYTES_MAX / link.start.processes }),
     pages: (addresses, rateLimit) => {
       const all = new Elysia({ name: 'pages' });

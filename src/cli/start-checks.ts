@@ -13,6 +13,7 @@ import { Tiers } from '../store/tiers.ts';
 import { accountProblems } from './account-settings.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, readCertificate } from './certificate.ts';
+import { windowsProblems } from './common-windows.ts';
 import { refuseEqualPorts } from './metrics-listener.ts';
 import { readNodeSecret } from './nodes.ts';
 import { unavailable } from './payments.ts';
@@ -37,6 +38,7 @@ export async function fittingProblems(settings: SettingValues): Promise<string[]
   return [
     ...accountProblems(settings, publicUrl !== undefined),
     ...problemOf(() => refuseEqualPorts(settings)),
+    ...windowsProblems(settings),
     ...(payments === undefined ? [] : await paymentProblems(payments)),
     // SQLite may create files, which would belong to this user.
     ...(directoryProblems(settings).length > 0 ? [] : problemOf(() => refuseUnknownTier(data, newAccountTier))),
@@ -53,8 +55,9 @@ export function certificateProblems(settings: SettingValues): string[] {
 
 /** Reports files with secrets that cannot be read, or that others may read. */
 export function secretProblems(settings: SettingValues): string[] {
-  const { smtpPasswordFile, oidcProviders, keyFile, nodeSecretFile } = settings;
-  const paths = [smtpPasswordFile, ...oidcProviders.map(({ secretFile }) => secretFile), keyFile];
+  const { smtpPasswordFile, oidcProviders, keyFile, windowsPasswordFile, nodeSecretFile } = settings;
+  const secretFiles = oidcProviders.map(({ secretFile }) => secretFile);
+  const paths = [smtpPasswordFile, ...secretFiles, keyFile, windowsPasswordFile];
   return [
     ...paths.flatMap((path) => (path === undefined ? [] : problemOf(() => void readSecretFile(path)))),
     ...(nodeSecretFile === undefined ? [] : problemOf(() => void readNodeSecret(nodeSecretFile))),

@@ -36,6 +36,8 @@ const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> =
   signUpDomains: ['a.example', 'A.example,b.example', 'c.example'],
   smtpUrl: ['smtp://user@a.example:587', 'smtps://b.example', 'smtp://c.example'],
   smtpSender: ['a@a.example', 'b@a.example', 'c@a.example'],
+  windows: ['redis://a.example', 'rediss://b.example:6380/1', 'redis://user@c.example/0'],
+  windowsPasswordFile: ['a', '/b', 'c d'],
   smtpPasswordFile: ['a', '/b', 'c d'],
   oidcProviders: [
     'a https://a.example id /a',

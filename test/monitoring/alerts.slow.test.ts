@@ -54,6 +54,14 @@ const CASES: Readonly<Record<string, Case>> = {
     series: { 'bookreel_mails_total{result="failed"}': '0+1x60', 'bookreel_mails_total{result="sent"}': '0+1x60' },
     active: [[60, []]],
   },
+  'limits that are counted without Redis are reported after two minutes': {
+    series: { bookreel_rate_windows_away: '0x10 2x10 0x10' },
+    active: [
+      [12, []],
+      [14, ['BookreelRateWindowsAway']],
+      [22, []],
+    ],
+  },
   'a recorder that stops is reported after a minute, and no more when it runs': {
     series: { bookreel_recorder_up: '1x10 0x10 1x10' },
     active: [
