@@ -25,6 +25,7 @@ import { measureSealed, sealedSection } from './sealed.ts';
 import { measureSegmentsFormat, segmentsFormatSection } from './segments-format.ts';
 import { measureStorage, storageSection } from './storage.ts';
 import { measureTransfer, transferSection } from './transfer.ts';
+import { measureWindows, windowsSection } from './windows.ts';
 
 const RESULTS = join(import.meta.dir, 'RESULTS.md');
 
@@ -44,6 +45,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
     return comparisonSection(corpus.description, await compareOverHttp(corpus, contenders, say));
   },
   constant: async ({ httpCorpus, before }) => constantSection(await measureConstant(await httpCorpus(), before)),
+  windows: async ({ httpCorpus, before }) => windowsSection(await measureWindows(await httpCorpus(), before)),
   formats: async ({ httpCorpus }) => formatsSection(await measureFormats(await httpCorpus(), say)),
   storage: async ({ corpus }) => storageSection(measureStorage(await corpus())),
   pages: async ({ corpus }) => {
