@@ -10,7 +10,7 @@ import type { Log } from '../http/plugins/log.ts';
 import type { NodeDeps } from '../http/v1/node-answers.ts';
 import { openServedActivity } from '../store/activity.ts';
 import { openArchive } from '../store/archive.ts';
-import { BookCache } from '../store/book-cache.ts';
+import { BOOK_TIMES, BookCache } from '../store/book-cache.ts';
 import { Bucket, bucketAccess } from '../store/bucket.ts';
 import { CatalogFollower } from '../store/catalog-follower.ts';
 import { explained } from '../store/database-errors.ts';
@@ -27,8 +27,6 @@ export interface OpenNode extends AsyncDisposable {
   readonly metrics: readonly Metric[];
 }
 
-/** A request waits for these: the first bytes of a market that is asked for again once. */
-const BOOK_TIMES = { answerMs: 400, pauseMs: 20, tries: 2 };
 /** Nobody waits for these: what fails is asked for again a second later. */
 const CATALOG_TIMES = { answerMs: 10_000, pauseMs: 200, tries: 2 };
 /** Signatures of requests to the bucket need the time, which home tells. */

@@ -28,15 +28,19 @@ interface CachedFile {
   holders: number;
 }
 
+/** How long the storage may take to begin an answer. A request does not wait that long, but the file is there for a later one. */
+export const BOOK_TIMES = { answerMs: 2000, pauseMs: 50, tries: 2 };
 /** How long a request waits while no file arrives. */
 const WAIT_MS = 900;
-/** The same after a file could not be had. */
+/** The same while the storage does not answer. */
 const WAIT_DOWN_MS = 250;
 /** How long a request waits at all: large files arrive for a later one. */
 const WAIT_MS_MAX = 5000;
+/** A larger file may take longer than a request waits. */
+const LARGE_BYTES = 8 * 1024 ** 2;
 /** The files that are fetched at the same time take this much memory at most. */
 const FETCHED_BYTES_MAX = 256 * 1024 ** 2;
-/** A file that cannot be had is not asked for again during this time. */
+/** A file that cannot be had is not asked for again during this time, and no file while the storage does not answer. */
 const REFUSED_MS = 1000;
 
 const NOT_REACHED =
@@ -59,6 +63,8 @@ export class BookCache {
   #bytes = 0;
   /** When the last file arrived. */
   #arrivedMs = -Infinity;
+  /** When a file was last asked for. */
+  #askedMs = -Infinity;
   #isDown = false;
   #hits = 0;
   #misses = 0;
@@ -123,7 +129,8 @@ export class BookCache {
     for (;;) {
       const untilMs = Math.min(Math.max(startMs, this.#arrivedMs) + waitMs, startMs + WAIT_MS_MAX);
       const leftMs = untilMs - monotonicMs();
-      if (leftMs <= 0) throw busy(this.#arrivedMs > startMs ? ON_ITS_WAY : NOT_REACHED);
+      if (leftMs <= 0 && (this.#arrivedMs > startMs || file.bytes > LARGE_BYTES)) throw busy(ON_ITS_WAY);
+      if (leftMs <= 0) throw this.#down('it does not answer in time');
       if (await settlesWithin(fetching, leftMs)) return;
     }
   }
@@ -141,9 +148,10 @@ export class BookCache {
   }
 
   #begin(file: NamedFile): Promise<void> {
-    if (this.#fetchedBytes > 0 && (this.#isDown || this.#fetchedBytes + file.bytes > FETCHED_BYTES_MAX)) {
-      throw busy(this.#isDown ? NOT_REACHED : TOO_MANY);
-    }
+    const nowMs = this.#deps.monotonicMs();
+    if (this.#isDown && nowMs - this.#askedMs < REFUSED_MS) throw busy(NOT_REACHED);
+    if (this.#fetchedBytes > 0 && this.#fetchedBytes + file.bytes > FETCHED_BYTES_MAX) throw busy(TOO_MANY);
+    this.#askedMs = nowMs;
     this.#fetchedBytes += file.bytes;
     const fetching = this.#bring(file).finally(() => {
       this.#fetchedBytes -= file.bytes;
@@ -202,10 +210,14 @@ export class BookCache {
       if (!(error instanceof DomainError) || error.kind !== 'unavailable') {
         throw error instanceof DomainError ? new DomainError('unavailable', error.message) : error;
       }
-      if (!this.#isDown) warn(`markets whose books are not on this node cannot be answered: ${error.message}`);
-      this.#isDown = true;
-      throw busy(NOT_REACHED);
+      throw this.#down(error.message);
     }
+  }
+
+  #down(reason: string): DomainError {
+    if (!this.#isDown) this.#deps.warn(`markets whose books are not on this node wait for the storage: ${reason}`);
+    this.#isDown = true;
+    return busy(NOT_REACHED);
   }
 
   #placeOf(path: string): string {

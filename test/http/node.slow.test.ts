@@ -7,6 +7,7 @@ import { serveInProcess } from '../contract/in-process-target.ts';
 import { QUESTIONS } from '../contract/questions.ts';
 import { BOOKS, ETH, RECORDS, SOL, T0 } from '../contract/recording.ts';
 import { AMPLE_RPM, type Target } from '../contract/target.ts';
+import { until } from '../fault/served.ts';
 import { importRecords, type TemporaryArchive, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { BucketServer } from '../support/bucket-server.ts';
 import { publishBooks, startNode, type TestNode } from '../support/node.ts';
@@ -101,8 +102,10 @@ test.each([
     for (const path of QUESTIONS) {
       const [expected, found] = await Promise.all([home.client, ofNode].map((get) => get(path, { headers })));
       expect(shown(path, found!)).toEqual(shown(path, expected!));
-      const head = await ofNode(path, { headers, method: 'HEAD' });
-      expect(shown(path, head)).toEqual(shown(path, await home.client(path, { headers, method: 'HEAD' })));
+      if (encoding === 'zstd') {
+        const head = await ofNode(path, { headers, method: 'HEAD' });
+        expect(shown(path, head)).toEqual(shown(path, await home.client(path, { headers, method: 'HEAD' })));
+      }
       const etag = expected!.headers.get('etag');
       if (etag === null) continue;
       const again = await ofNode(path, { headers: { ...headers, 'if-none-match': etag } });
@@ -182,11 +185,11 @@ test.each(['flip', 'cut'] as const)(
       expect(
         readdirSync(join(cold.path, 'books')).flatMap((day) => readdirSync(join(cold.path, 'books', day))),
       ).toEqual([]);
-      expect(cold.warnings.join()).toContain(fault === 'flip' ? 'is damaged' : 'are not on this node');
+      expect(cold.warnings.join()).toContain(fault === 'flip' ? 'is damaged' : 'wait for the storage');
     } finally {
       home.storage.fault = () => undefined;
     }
-    await Bun.sleep(1100);
+    await until('it is asked for again', async () => (await get(`${OF_BOOKS}/snapshots`)).status === 200);
     expect((await get(`${OF_BOOKS}/snapshots`)).text).toBe((await home.client(`${OF_BOOKS}/snapshots`)).text);
   },
 );
@@ -217,7 +220,7 @@ test.each(['hang', 'drop'] as const)(
     } finally {
       home.storage.fault = () => undefined;
     }
-    await Bun.sleep(1100);
+    await until('the storage is asked again', async () => (await get(ofEth)).status === 200);
     expect((await get(ofEth)).text).toBe((await home.client(ofEth)).text);
     expect(cold.warnings.at(-1)).toBe('the storage of books answers again');
   },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DomainError } from '../../src/domain/errors.ts';
 import { createApp } from '../../src/http/app.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
-import { BookCache } from '../../src/store/book-cache.ts';
+import { BOOK_TIMES, BookCache } from '../../src/store/book-cache.ts';
 import { Bucket, bucketAccess } from '../../src/store/bucket.ts';
 import type { Registry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryDirectory } from './archive.ts';
@@ -46,7 +46,7 @@ export function startNode(
   const archive = openArchive(path, NOW_MS, { create: false });
   const warnings: string[] = [];
   const bucket = new Bucket(bucketAccess('s3://books', storage.environment), Date.now, {
-    ...{ answerMs: 400, pauseMs: 20, tries: 2 },
+    ...BOOK_TIMES,
   });
   const monotonicMs = () => performance.now();
   const books = new BookCache({ directory: path, bucket, bytesMax, monotonicMs, warn: (line) => warnings.push(line) });
