@@ -69,9 +69,8 @@ async function publish(terminal: Terminal, options: OptionsOf<typeof nowCommand>
   else if (options.forParent !== true) terminal.out(`${sentenceOf(publication)}\n`);
 }
 
-function sentenceOf({ number, objects, markets, files, fileBytes }: Publisher['publication']): string {
-  const added = objects === 0 ? 'nothing to publish' : `published ${countText(markets, 'market')}`;
-  return `${added}, ${countText(files, 'file')} of ${megabytes(fileBytes)}; the catalog has ${countText(number, 'object')}`;
+function sentenceOf({ number, markets, files, fileBytes }: Publisher['publication']): string {
+  return `published ${countText(markets, 'market')}, ${countText(files, 'file')} of ${megabytes(fileBytes)}: object ${number}`;
 }
 
 function publishVerifyCommand(terminal: Terminal): CommandUnknownOpts {

@@ -4,11 +4,10 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { DomainError } from '../domain/errors.ts';
 import type { Bucket } from './bucket.ts';
-import { type CatalogState, numbered, Sha256 } from './catalog.ts';
+import { type CatalogState, numbered, SCHEMA, Sha256 } from './catalog.ts';
 import type { CatalogReplica } from './catalog-replica.ts';
 import { holdFile } from './database-connection.ts';
 import { explained } from './database-errors.ts';
-import { RECORDINGS } from './database-file.ts';
 import { readPacks, storePacks, tableBytes, tableOf } from './database-packs.ts';
 import { flush } from './on-disk.ts';
 import { objectIn, type StoredObjects } from './stored-objects.ts';
@@ -22,8 +21,8 @@ export const PARTS = 'parts/';
  */
 const Checkpoint = Type.Object({
   format: Type.Literal('bookreel-checkpoint'),
-  schema: Type.Literal(RECORDINGS.version),
-  number: Type.Integer({ minimum: 1 }),
+  schema: Type.Literal(SCHEMA),
+  number: Type.Integer({ minimum: 0 }),
   digest: Sha256,
   archiveId: Type.String(),
   table: Sha256,
@@ -75,7 +74,7 @@ export async function writeCheckpoint(
   const known = before === undefined ? undefined : tableOf(await parts.get(before.table));
   const table = await storePacks(replica.database.path, known, parts.put, parts.has);
   const checkpoint: Checkpoint = {
-    ...{ format: 'bookreel-checkpoint', schema: RECORDINGS.version, ...state, archiveId },
+    ...{ format: 'bookreel-checkpoint', schema: SCHEMA, ...state, archiveId },
     table: await parts.put(tableBytes(table)),
     packs: table.packs.map(({ sha256 }) => sha256),
   };

@@ -99,7 +99,7 @@ export class CatalogFollower implements Disposable {
     }
     const database = Database.open(directory, this.#file, { create: false });
     this.#replica = new CatalogReplica(database);
-    if (this.number === 0) {
+    if (this.#replica.state.digest === '') {
       this[Symbol.dispose]();
       throw new DomainError(
         'conflict',
@@ -173,7 +173,7 @@ export class CatalogFollower implements Disposable {
   /** Uses the newest checkpoint that is whole and newer than the replica. False if there is none. */
   async #fromCheckpoint(use: (found: Checkpoint) => Promise<void>): Promise<boolean> {
     const { bucket, log } = this.#options;
-    const numbers = (await checkpointNumbers(bucket)).filter((number) => number > this.number);
+    const numbers = (await checkpointNumbers(bucket)).filter((number) => number > (this.#replica?.state.number ?? -1));
     for (const number of numbers.reverse()) {
       try {
         const found = await checkpointOf(bucket, number);

@@ -5,7 +5,6 @@ import { Unpackr } from 'msgpackr/unpack';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { DomainError } from '../domain/errors.ts';
-import { RECORDINGS } from './database-file.ts';
 import { expand } from './database-packs.ts';
 import { sha256Of } from './file-digest.ts';
 import type { Queries } from './queries.ts';
@@ -15,14 +14,17 @@ export const OBJECT_BYTES = 4 << 20;
 const OBJECT_BYTES_MAX = 1 << 28;
 const DIGEST_BYTES = 32;
 const NUMBER_DIGITS = 12;
+/** The version of the schema of bookreel.db: it says which columns rows have. */
+export const SCHEMA = 8;
 export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
-/** A number for each object and the SHA-256 of its bytes: two catalogs of one state are the same. */
+/** The number of an object and the SHA-256 of its bytes: two copies of one state are the same. */
 export interface CatalogState {
-  /** 0: nothing is published. */
+  /** 0: the checkpoint with which a catalog begins; its digest is random. */
   readonly number: number;
   readonly digest: string;
 }
+/** That of a database that is no copy of a catalog. */
 export const NO_STATE: CatalogState = { number: 0, digest: '' };
 
 /** The values of a row in the order of the schema's columns. */
@@ -39,11 +41,10 @@ export type CatalogMarket = Static<typeof CatalogMarket>;
  * msgpack of this. It has whole markets, so an object can be applied again.
  */
 export const CatalogObject = Type.Object({
-  /** The version of the schema of bookreel.db: the columns of all rows. */
-  schema: Type.Literal(RECORDINGS.version),
+  schema: Type.Literal(SCHEMA),
   number: Type.Integer({ minimum: 1 }),
-  /** The SHA-256 of the object before; null for the first one. */
-  previous: Type.Union([Sha256, Type.Null()]),
+  /** The SHA-256 of the object before; the digest of the first checkpoint in the first one. */
+  previous: Sha256,
   /** All rows of what belongs to no market, by the tables of `ARCHIVE_TABLES`. */
   archive: Type.Array(Rows),
   markets: Type.Array(CatalogMarket),
@@ -97,8 +98,7 @@ export function decodeObject(bytes: Uint8Array, state: CatalogState) {
   );
   if (!Value.Check(CatalogObject, found))
     throw refuse('is of another version of bookreel: use the same one everywhere');
-  if (found.number !== number || (found.previous ?? '') !== state.digest)
-    throw refuse('does not follow the one before');
+  if (found.number !== number || found.previous !== state.digest) throw refuse('does not follow the one before');
   return { object: found, state: { number, digest: sha256Of(bytes) } };
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -10,10 +11,11 @@ import {
   type CatalogMarket,
   type CatalogObject,
   CatalogRows,
+  type CatalogState,
   catalogObject,
-  decodeObject,
   encodeObject,
   OBJECT_BYTES,
+  SCHEMA,
   sizeOf,
 } from './catalog.ts';
 import { type Checkpoint, checkpointNumbers, checkpointOf, PARTS, writeCheckpoint } from './catalog-checkpoints.ts';
@@ -81,7 +83,8 @@ export class Publisher implements AsyncDisposable {
   readonly #options: PublisherOptions;
   readonly #writer: BucketWriter;
   readonly #database: Database;
-  readonly #replica: CatalogReplica;
+  /** What is published. */
+  readonly replica: CatalogReplica;
   readonly #rows: CatalogRows;
   readonly #publishedRows: CatalogRows;
   readonly #sql;
@@ -102,7 +105,7 @@ export class Publisher implements AsyncDisposable {
     this.#options = options;
     this.#writer = writer;
     this.#database = database;
-    this.#replica = replica;
+    this.replica = replica;
     this.#rows = new CatalogRows(database);
     this.#publishedRows = new CatalogRows(replica.database);
     this.#files = new StoredObjects(bucket, ...BOOK_OBJECTS);
@@ -129,7 +132,7 @@ export class Publisher implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const writer = stack.use(await BucketWriter.take(bucket, clock, leaseMs, ROLE));
     const database = stack.use(Database.open(directory, RECORDINGS, { create: false }));
-    if (new CatalogReplica(database).state.number > 0) {
+    if (new CatalogReplica(database).state.digest !== '') {
       throw new DomainError('conflict', `'${directory}' belongs to a node: publish the archive of home`);
     }
     const replica = await publishedReplica(options);
@@ -143,7 +146,7 @@ export class Publisher implements AsyncDisposable {
   }
 
   get publication(): Publication {
-    return { number: this.#replica.state.number, ...this.#publication };
+    return { number: this.replica.state.number, ...this.#publication };
   }
 
   /** Publishes all that changed. */
@@ -186,7 +189,7 @@ export class Publisher implements AsyncDisposable {
     await this.#upkeep;
     const { bucket, clock } = this.#options;
     const mayDelete = async () => await this.#writer.holdStep();
-    const pruned = await prune(bucket, [this.#replica.database, this.#database], clock(), mayDelete);
+    const pruned = await prune(bucket, [this.replica.database, this.#database], clock(), mayDelete);
     for (const objects of [this.#files, this.#parts]) await objects.load();
     this.#noteLackingFiles();
     return pruned;
@@ -196,7 +199,7 @@ export class Publisher implements AsyncDisposable {
   async writeCheckpoint(): Promise<void> {
     await this.#upkeep;
     await this.#writer.hold();
-    const made = await writeCheckpoint(this.#options.bucket, this.#replica, this.#parts, this.#checkpoint);
+    const made = await writeCheckpoint(this.#options.bucket, this.replica, this.#parts, this.#checkpoint);
     if (made === undefined) throw new DomainError('unavailable', `'${PUBLISHED.name}' is being read: run this again`);
     this.#checkpoint = made;
   }
@@ -213,15 +216,16 @@ export class Publisher implements AsyncDisposable {
     // A damaged one is not needed: the next checkpoint then has all parts.
     this.#checkpoint = await checkpointOf(bucket, numbers.at(-1) ?? 0).catch(() => undefined);
     this.#database.write(() => this.#sql.enable.run(bucket.address));
-    for (const keys of differences(this.#replica.database, this.#database)) {
+    for (const keys of differences(this.replica.database, this.#database)) {
       this.#note(keys);
       await Bun.sleep(0);
     }
     this.#noteLackingFiles();
-    // The first publication is a checkpoint: its object has no markets.
-    if (this.#replica.state.number === 0) {
+    // A catalog begins with a checkpoint.
+    if (this.replica.state.digest === '') {
       for (let more = true; more; ) more = await this.#step();
-      await this.#write({ archive: this.#database.read(() => this.#rows.archive()), markets: [] });
+      const archive = this.#database.read(() => this.#rows.archive());
+      this.replica.apply({ archive, markets: [] }, { number: 0, digest: randomBytes(32).toString('hex') });
     }
     if (this.#checkpoint === undefined) await this.writeCheckpoint();
   }
@@ -256,7 +260,8 @@ export class Publisher implements AsyncDisposable {
       const isWaiting = await this.#uploadFiles(changed);
       const taken = this.#take(changed);
       if (taken === undefined) return isWaiting;
-      if (this.#replica.state.number === 0) this.#replica.apply(taken);
+      this.#publication.markets += taken.markets.length;
+      if (this.replica.state.digest === '') this.replica.apply(taken);
       else await this.#write(taken);
     } else await this.#writePending(this.#pending);
     return this.#database.read(() => this.#sql.next.get()) !== null;
@@ -319,14 +324,8 @@ export class Publisher implements AsyncDisposable {
   }
 
   async #write(taken: Pick<CatalogObject, 'archive' | 'markets'>): Promise<void> {
-    const { number, digest } = this.#replica.state;
-    const previous = digest === '' ? null : digest;
-    const object: CatalogObject = {
-      schema: RECORDINGS.version,
-      number: number + 1,
-      previous,
-      ...taken,
-    } as CatalogObject;
+    const { number, digest: previous } = this.replica.state;
+    const object: CatalogObject = { schema: SCHEMA, number: number + 1, previous, ...taken };
     this.#pending = { object, bytes: encodeObject(object) };
     await this.#writePending(this.#pending);
   }
@@ -334,22 +333,27 @@ export class Publisher implements AsyncDisposable {
   async #writePending({ object, bytes }: PendingObject): Promise<void> {
     const { bucket } = this.#options;
     const { number, markets } = object;
-    await this.#writer.holdStep();
-    // True also if the answer to an earlier try was lost.
-    if (!(await bucket.create(catalogObject(number), bytes))) {
-      throw new DomainError(
-        'in-use',
-        `another process has published to '${bucket.address}': stop it, and run this again`,
-      );
+    try {
+      await this.#writer.holdStep();
+      // True also if the answer to an earlier try was lost.
+      if (!(await bucket.create(catalogObject(number), bytes))) {
+        throw new DomainError(
+          'in-use',
+          `another process publishes to '${bucket.address}': stop it, and run this again`,
+        );
+      }
+    } catch (error) {
+      // The other one may publish this archive.
+      if (error instanceof DomainError && error.kind === 'in-use') this.#note(markets.map(({ key }) => key));
+      throw error;
     }
-    this.#replica.apply(object, { number, digest: sha256Of(bytes) });
+    this.replica.apply(object, { number, digest: sha256Of(bytes) });
     this.#pending = undefined;
     this.#publication.objects += 1;
-    this.#publication.markets += markets.length;
   }
 
   get #needsCheckpoint(): boolean {
-    return this.#replica.state.number - (this.#checkpoint?.number ?? 0) >= OBJECTS_PER_CHECKPOINT;
+    return this.replica.state.number - (this.#checkpoint?.number ?? 0) >= OBJECTS_PER_CHECKPOINT;
   }
 
   /** Writes a checkpoint, or prunes, if it is time to, while objects are published. */
@@ -381,27 +385,9 @@ async function publishedReplica(options: PublisherOptions): Promise<CatalogRepli
   const { directory, bucket, log, takesOver = false } = options;
   const path = join(directory, PUBLISHED.name);
   const open = () => new CatalogReplica(Database.open(directory, PUBLISHED, { create: true }));
-  const hasCheckpoints = (await checkpointNumbers(bucket)).length > 0;
-  const isOwn = existsSync(path) && (await isOfBucket(open, bucket, hasCheckpoints));
+  const isOwn = existsSync(path) && (await isOfBucket(open, bucket));
   if (!isOwn) for (const each of [path, `${path}-wal`, `${path}-shm`]) discard(each);
-  if (!isOwn && !hasCheckpoints) {
-    if ((await bucket.get(catalogObject(1))) === undefined) return open();
-    throw new DomainError(
-      'conflict',
-      `'${bucket.address}' has a catalog without a checkpoint: delete its folders catalog/ and checkpoints/, or name another folder`,
-    );
-  }
-  if (isOwn) {
-    const replica = open();
-    if (replica.state.number === 0) {
-      const first = await bucket.get(catalogObject(1));
-      if (first === undefined) return replica;
-      const { object, state } = decodeObject(first.bytes, replica.state);
-      replica.apply(object, state);
-      return replica;
-    }
-    replica.database.close();
-  }
+  if (!isOwn && (await checkpointNumbers(bucket)).length === 0) return open();
   const follower = new CatalogFollower({ directory, file: PUBLISHED, bucket, log });
   await follower.start();
   const { replica, fault } = follower;
@@ -417,9 +403,9 @@ async function publishedReplica(options: PublisherOptions): Promise<CatalogRepli
   );
 }
 
-/** True if the bucket has the last object that `published.db` has. */
-async function isOfBucket(open: () => CatalogReplica, bucket: Bucket, hasCheckpoints: boolean): Promise<boolean> {
-  let state: CatalogReplica['state'];
+/** True if the last object that `published.db` has is in the bucket. */
+async function isOfBucket(open: () => CatalogReplica, bucket: Bucket): Promise<boolean> {
+  let state: CatalogState;
   try {
     const replica = open();
     state = replica.state;
@@ -429,10 +415,10 @@ async function isOfBucket(open: () => CatalogReplica, bucket: Bucket, hasCheckpo
     if (error instanceof DomainError) return false;
     throw error;
   }
-  // A first publication that was interrupted goes on, unless another archive has published meanwhile.
-  if (state.number === 0) return !hasCheckpoints;
-  const found = await bucket.get(catalogObject(state.number));
-  return found !== undefined && sha256Of(found.bytes) === state.digest;
+  const { number, digest } = state;
+  if (number === 0) return digest !== '' && (await checkpointOf(bucket, 0))?.digest === digest;
+  const found = await bucket.get(catalogObject(number));
+  return found !== undefined && sha256Of(found.bytes) === digest;
 }
 
 function hexOf({ digest }: Pick<SealedMarket, 'digest'>): string {

@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test';
+import { SCHEMA } from '../../src/store/catalog.ts';
+import { RECORDINGS } from '../../src/store/database-file.ts';
 import { Deletion } from '../../src/store/deletion.ts';
 import { schemaDifference } from '../../src/store/schema-difference.ts';
 import { importRecords } from '../support/archive.ts';
@@ -84,4 +86,8 @@ test('an archive that is not published notes no changes', async () => {
   expect(noted()).toBe(0);
   await importRecords(archive, marketsOfBooks(1, 1, 20));
   expect(noted()).toBe(1);
+});
+
+test('the version of the rows in a catalog is that of the schema', () => {
+  expect<number>(SCHEMA).toBe(RECORDINGS.version);
 });
