@@ -36,6 +36,8 @@ const OBJECTS_PER_CHECKPOINT = 1000;
 /** Changes that are looked at in one step, and files that are uploaded in one: they take about a second. */
 const [KEYS_PER_STEP, FILES_PER_STEP] = [1000, 8];
 const POLL_MS = 500;
+/** All rows are new in the first publication, in no order of their indices. */
+const FIRST_CACHE_BYTES = 256 << 20;
 /** A publisher that follows prunes this often. */
 const PRUNE_MS = 86_400_000;
 /** Changes of markets that are being recorded wait this long, so that there are fewer objects. */
@@ -223,6 +225,7 @@ export class Publisher implements AsyncDisposable {
     this.#noteLackingFiles();
     // A catalog begins with a checkpoint.
     if (this.replica.state.digest === '') {
+      this.replica.database.limitCache(FIRST_CACHE_BYTES);
       for (let more = true; more; ) more = await this.#step();
       const archive = this.#database.read(() => this.#rows.archive());
       this.replica.apply({ archive, markets: [] }, { number: 0, digest: randomBytes(32).toString('hex') });
