@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
 import { type Archive, openArchive } from '../store/archive.ts';
 import type { Database, OpenOptions } from '../store/database.ts';
 import { DATABASES } from '../store/database-file.ts';
@@ -8,7 +9,7 @@ import { printable, type Terminal } from './terminal.ts';
 /** Commands that only look open databases like this: they upgrade nothing. */
 export const LOOK: OpenOptions = { create: false, readOnly: true };
 
-/** Opens the data directory for one command, and closes it also when the command fails. `say`: for a message to the operator. */
+/** Opens the data directory for one command, and closes it also when the command fails. Throws 'conflict' for a node's unless it is only read. `say`: for a message to the operator. */
 export async function withArchive<T>(
   terminal: Terminal,
   { data }: { readonly data: string },
@@ -19,6 +20,9 @@ export async function withArchive<T>(
   const archive = openArchive(data, terminal.clock(), open);
   try {
     mentionUpgrade(say, archive.database);
+    if (open.readOnly !== true && archive.database.read(() => archive.sealed.isReplica)) {
+      throw new DomainError('conflict', `'${data}' is of a node, which only follows home: do this in home's directory`);
+    }
     return await work(archive);
   } finally {
     archive.database.close();

@@ -148,6 +148,12 @@ export class SealedFiles {
     return this.#sql.leftOpen.get(endedByMs)!;
   }
 
+  /** True if the database is a copy of a published catalog. */
+  get isReplica(): boolean {
+    this.#isReplica ??= this.#sql.isReplica();
+    return this.#isReplica;
+  }
+
   /** Returns true if a sealed market has the file of this path. */
   names(path: string): boolean {
     return this.#sql.byPath.get(path) !== null;
@@ -181,8 +187,7 @@ export class SealedFiles {
   read<T>(seriesId: number, work: (segments: SegmentQueries) => T): T | undefined {
     const found = this.#sql.bySeries.get(seriesId);
     if (found === null) {
-      this.#isReplica ??= this.#sql.isReplica();
-      if (this.#isReplica) throw new AtHome();
+      if (this.isReplica) throw new AtHome();
       return undefined;
     }
     const file = this.#opened(found);

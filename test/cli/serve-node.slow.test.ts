@@ -105,6 +105,15 @@ test('A node that waits for its catalog stops, and a directory with an archive o
   expect([code, stderr]).toEqual([1, expect.stringContaining('has an archive of its own')]);
 });
 
+test('Commands that write do not accept the directory of a node; those that look do.', async () => {
+  for (const words of [['seal'], ['import', join(directory.path, 'node-secret')], ['serve', '--port', '0']]) {
+    const { code, stderr } = await runExecutable([...words, '--data', DATA]);
+    expect([words, code, stderr]).toEqual([words, 1, expect.stringContaining('is of a node, which only follows home')]);
+  }
+  expect((await runExecutable(['status', '--data', DATA])).code).toBe(0);
+  expect((await runExecutable(['markets', '--data', DATA])).code).toBe(0);
+});
+
 test('doctor finds what keeps a node from its catalog and its home.', async () => {
   const findings = async (...args: string[]) => {
     const words = ['doctor', '--json', '--data', DATA, ...args];
