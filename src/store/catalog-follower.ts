@@ -47,7 +47,7 @@ export class CatalogFollower implements Disposable {
   readonly #monotonicMs: () => number;
   #replica: CatalogReplica | undefined;
   #currentMs = -Infinity;
-  #fault: string | undefined;
+  #fault: DomainError | undefined;
 
   constructor(options: CatalogFollowerOptions) {
     this.#options = options;
@@ -81,7 +81,12 @@ export class CatalogFollower implements Disposable {
 
   /** What keeps it from the end of the catalog, in one sentence; undefined if nothing does. */
   get fault(): string | undefined {
-    return this.#fault;
+    return this.#fault?.message;
+  }
+
+  /** True if the next object is damaged or missing, and no later checkpoint is whole. */
+  get isStuck(): boolean {
+    return this.#fault?.kind === 'unreadable';
   }
 
   /**
@@ -127,7 +132,7 @@ export class CatalogFollower implements Disposable {
       this.#report(undefined);
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      this.#report(error.message);
+      this.#report(error);
       if (error.kind !== 'unreadable') return;
       // A later checkpoint needs no damaged object.
       const isBetter = await this.#fromCheckpoint((found) => this.#adopt(found)).catch(ifUnavailable);
@@ -210,10 +215,10 @@ export class CatalogFollower implements Disposable {
     }
   }
 
-  #report(fault: string | undefined): void {
-    if (fault === this.#fault) return;
+  #report(fault: DomainError | undefined): void {
     const at = `the catalog is followed to object ${this.number}`;
-    this.#options.log(fault === undefined ? `${at} again` : `${at}: ${fault}`);
+    if (fault?.message !== this.fault)
+      this.#options.log(fault === undefined ? `${at} again` : `${at}: ${fault.message}`);
     this.#fault = fault;
   }
 }

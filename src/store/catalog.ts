@@ -88,17 +88,19 @@ export function encodeObject(object: CatalogObject): Buffer {
   return Buffer.concat([createHash('sha256').update(packed).digest(), packed]);
 }
 
-/** Throws 'unreadable' unless these are the whole object that comes after `state`, in the schema of this program. */
+/** Throws 'unreadable' unless these are the whole object that comes after `state`, 'conflict' for another schema than this program's. */
 export function decodeObject(bytes: Uint8Array, state: CatalogState) {
   const number = state.number + 1;
-  const refuse = (reason: string) => new DomainError('unreadable', `'${catalogObject(number)}' ${reason}`);
-  if (!isWhole(bytes)) throw refuse('is damaged');
-  const found: unknown = new Unpackr({ useRecords: false }).unpack(
-    expand(bytes.subarray(DIGEST_BYTES), OBJECT_BYTES_MAX),
-  );
-  if (!Value.Check(CatalogObject, found))
-    throw refuse('is of another version of bookreel: use the same one everywhere');
-  if (found.number !== number || found.previous !== state.digest) throw refuse('does not follow the one before');
+  const name = `'${catalogObject(number)}'`;
+  if (!isWhole(bytes)) throw new DomainError('unreadable', `${name} is damaged`);
+  const packed = expand(bytes.subarray(DIGEST_BYTES), OBJECT_BYTES_MAX);
+  const found: unknown = new Unpackr({ useRecords: false }).unpack(packed);
+  if (!Value.Check(CatalogObject, found)) {
+    throw new DomainError('conflict', `${name} is of another version of bookreel: use the same one everywhere`);
+  }
+  if (found.number !== number || found.previous !== state.digest) {
+    throw new DomainError('unreadable', `${name} does not follow the one before`);
+  }
   return { object: found, state: { number, digest: sha256Of(bytes) } };
 }
 

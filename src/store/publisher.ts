@@ -137,12 +137,12 @@ export class Publisher implements AsyncDisposable {
     if (new CatalogReplica(database).state.digest !== '') {
       throw new DomainError('conflict', `'${directory}' belongs to a node: publish the archive of home`);
     }
-    const replica = await publishedReplica(options);
+    const { replica, isRepaired = false } = await publishedReplica(options);
     stack.defer(() => replica.database.close());
     const publisher = new Publisher(options, writer, database, replica);
     stack.use(publisher.#files);
     stack.use(publisher.#parts);
-    await publisher.#start();
+    await publisher.#start(isRepaired);
     publisher.#closing = stack.move();
     return publisher;
   }
@@ -211,12 +211,12 @@ export class Publisher implements AsyncDisposable {
     await this.#closing?.disposeAsync();
   }
 
-  async #start(): Promise<void> {
+  async #start(isRepaired: boolean): Promise<void> {
     const { bucket } = this.#options;
-    const numbers = await checkpointNumbers(bucket);
+    const number = (await checkpointNumbers(bucket)).at(-1) ?? 0;
     await Promise.all([this.#files.load(), this.#parts.load()]);
     // A damaged one is not needed: the next checkpoint then has all parts.
-    this.#checkpoint = await checkpointOf(bucket, numbers.at(-1) ?? 0).catch(() => undefined);
+    this.#checkpoint = await checkpointOf(bucket, number).catch(() => undefined);
     this.#database.write(() => this.#sql.enable.run(bucket.address));
     for (const keys of differences(this.replica.database, this.#database)) {
       this.#note(keys);
@@ -230,7 +230,7 @@ export class Publisher implements AsyncDisposable {
       const archive = this.#database.read(() => this.#rows.archive());
       this.replica.apply({ archive, markets: [] }, { number: 0, digest: randomBytes(32).toString('hex') });
     }
-    if (this.#checkpoint === undefined) await this.writeCheckpoint();
+    if (this.#checkpoint === undefined || isRepaired) await this.writeCheckpoint();
   }
 
   #note(keys: readonly number[]): void {
@@ -384,26 +384,38 @@ export class Publisher implements AsyncDisposable {
 /**
  * Opens `published.db` at the end of the catalog. If it is missing, or the bucket has another catalog, it is made again from the newest checkpoint.
  */
-async function publishedReplica(options: PublisherOptions): Promise<CatalogReplica> {
+async function publishedReplica(options: PublisherOptions): Promise<{ replica: CatalogReplica; isRepaired?: boolean }> {
   const { directory, bucket, log, takesOver = false } = options;
   const path = join(directory, PUBLISHED.name);
   const open = () => new CatalogReplica(Database.open(directory, PUBLISHED, { create: true }));
   const isOwn = existsSync(path) && (await isOfBucket(open, bucket));
   if (!isOwn) for (const each of [path, `${path}-wal`, `${path}-shm`]) discard(each);
-  if (!isOwn && (await checkpointNumbers(bucket)).length === 0) return open();
+  if (!isOwn && (await checkpointNumbers(bucket)).length === 0) return { replica: open() };
   const follower = new CatalogFollower({ directory, file: PUBLISHED, bucket, log });
   await follower.start();
-  const { replica, fault } = follower;
+  const { replica, fault, isStuck } = follower;
   using own = Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS);
   const archiveId = own.query<{ id: string }, []>('SELECT archive_id AS id FROM archive').get()?.id;
-  if (fault === undefined && (isOwn || takesOver || replica.archiveId === archiveId)) return replica;
+  const isTaken = isOwn || takesOver || replica.archiveId === archiveId;
+  if (isTaken && isStuck) await goOnAfterDamage(replica, options);
+  if (isTaken && (isStuck || fault === undefined)) return { replica, isRepaired: isStuck };
   replica.database.close();
-  if (fault !== undefined) throw new DomainError('unavailable', fault);
+  if (fault !== undefined && !isStuck) throw new DomainError('unavailable', fault);
   discard(path);
   throw new DomainError(
     'conflict',
     `'${bucket.address}' has the catalog of another archive: name another folder, or go on with that catalog by --take-over, as after a restore`,
   );
+}
+
+/** Nodes cannot read an object. What is published next comes after all that are there, and nodes continue from the checkpoint before it. */
+async function goOnAfterDamage(replica: CatalogReplica, { bucket, log }: PublisherOptions): Promise<void> {
+  let last = '';
+  for await (const { name } of bucket.list('catalog/')) last = name;
+  const digest = sha256Of((await bucket.get(last))?.bytes ?? '');
+  const archive = new CatalogRows(replica.database).archive();
+  replica.apply({ archive, markets: [] }, { number: Number(last.slice('catalog/'.length)), digest });
+  log(`the catalog goes on after '${last}', with a checkpoint`);
 }
 
 /** True if the last object that `published.db` has is in the bucket. */
