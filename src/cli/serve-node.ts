@@ -83,13 +83,16 @@ export async function openNode(
     await followed;
   });
   const { database, sealed, archiveId } = archive;
-  let sweptNumber = follower.number;
-  const sweeping = setInterval(() => {
+  let [sweptNumber, sweeping] = [-1, Promise.resolve()];
+  const timer = setInterval(() => {
     if (follower.number === sweptNumber) return;
     sweptNumber = follower.number;
-    database.read(() => cache.sweep((path) => sealed.names(path)));
+    sweeping = sweeping.then(() => cache.sweep((path) => database.read(() => sealed.names(path))));
   }, SWEEP_MS);
-  stack.defer(() => clearInterval(sweeping));
+  stack.defer(async () => {
+    clearInterval(timer);
+    await sweeping;
+  });
   void link.ready.then(() => {
     if (link.home?.archiveId !== archiveId) log.error(OTHER_ARCHIVE);
     if (link.home?.version !== VERSION) {
@@ -159,39 +162,21 @@ interface Watched {
 }
 
 function nodeMetrics({ follower, link, cache, forwarded }: Watched): Metric[] {
-  const finite = (value: number) => (Number.isFinite(value) ? [{ value }] : []);
+  const seconds = (ms: number) => (Number.isFinite(ms) ? [{ value: ms / 1000 }] : []);
+  const read = () => cache.readings;
+  const gauge = (...[name, help, value]: Named) => metric('gauge', `bookreel_node_${name}`, help, value);
+  const counter = (...[name, help, value]: Named) => metric('counter', `bookreel_node_${name}_total`, help, value);
   return [
-    metric(
-      'gauge',
-      'bookreel_node_catalog_number',
-      'Number of the last object of the catalog that was applied.',
-      () => {
-        return follower.number;
-      },
-    ),
-    metric('gauge', 'bookreel_node_catalog_age_seconds', 'Time since the end of the catalog was seen.', () =>
-      finite(follower.ageMs / 1000),
-    ),
-    metric('gauge', 'bookreel_node_home_age_seconds', 'Time since home was heard.', () => finite(link.ageMs / 1000)),
-    metric(
-      'gauge',
-      'bookreel_node_cache_bytes',
-      'Size of the sealed markets on this node.',
-      () => cache.readings.bytes,
-    ),
-    metric('gauge', 'bookreel_node_cache_files', 'Sealed markets on this node.', () => cache.readings.files),
-    metric('gauge', 'bookreel_node_storage_up', '0 if the bucket did not answer the last time.', () =>
-      cache.readings.isDown ? 0 : 1,
-    ),
-    metric('counter', 'bookreel_node_book_hits_total', 'Look-ups of sealed markets that were on this node.', () => {
-      return cache.readings.hits;
-    }),
-    metric('counter', 'bookreel_node_book_misses_total', 'Requests that waited for a sealed market.', () => {
-      return cache.readings.misses;
-    }),
-    metric('counter', 'bookreel_node_book_fetches_total', 'Sealed markets that were asked for in the bucket.', () => {
-      return cache.readings.fetches;
-    }),
-    metric('counter', 'bookreel_node_forwarded_total', 'Requests that were sent on to home.', forwarded),
+    gauge('catalog_number', 'Number of the last object of the catalog that was applied.', () => follower.number),
+    gauge('catalog_age_seconds', 'Time since the end of the catalog was seen.', () => seconds(follower.ageMs)),
+    gauge('home_age_seconds', 'Time since home was heard.', () => seconds(link.ageMs)),
+    gauge('cache_bytes', 'Size of the sealed markets on this node.', () => read().bytes),
+    gauge('cache_files', 'Sealed markets on this node.', () => read().files),
+    gauge('storage_up', '0 if the bucket did not answer the last time.', () => (read().isDown ? 0 : 1)),
+    counter('book_hits', 'Look-ups of sealed markets that were on this node.', () => read().hits),
+    counter('book_misses', 'Requests that waited for a sealed market.', () => read().misses),
+    counter('book_fetches', 'Sealed markets that were asked for in the bucket.', () => read().fetches),
+    counter('forwarded', 'Requests that were sent on to home.', forwarded),
   ];
 }
+type Named = [name: string, help: string, read: Parameters<typeof metric>[3]];

@@ -43,6 +43,8 @@ const FETCHED_BYTES_MAX = 256 * 1024 ** 2;
 /** A file that cannot be had is not asked for again during this time, and no file while the storage does not answer. */
 const REFUSED_MS = 1000;
 
+const SWEPT_AT_ONCE = 200;
+
 const NOT_REACHED =
   'the books of this market are not on this node, and their storage does not answer: try again in a few seconds';
 const ON_ITS_WAY = 'the books of this market are on their way to this node: try again in a few seconds';
@@ -142,9 +144,13 @@ export class BookCache {
     this.#remove(path, file);
   }
 
-  /** Removes the files of markets that were deleted, or have another file now. */
-  sweep(isNamed: (path: string) => boolean): void {
-    for (const [path, file] of this.#files) if (file.holders === 0 && !isNamed(path)) this.#remove(path, file);
+  /** Removes the files of markets that were deleted, or have another file now, in steps of a few milliseconds. */
+  async sweep(isNamed: (path: string) => boolean): Promise<void> {
+    for (const [index, path] of [...this.#files.keys()].entries()) {
+      if (index % SWEPT_AT_ONCE === SWEPT_AT_ONCE - 1) await Bun.sleep(0);
+      const file = this.#files.get(path);
+      if (file?.holders === 0 && !isNamed(path)) this.#remove(path, file);
+    }
   }
 
   #begin(file: NamedFile): Promise<void> {

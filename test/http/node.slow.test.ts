@@ -254,7 +254,7 @@ test('A market that is deleted, sealed again or not sealed any more at home is s
   await compare();
   expect((await get(paths[2]!)).status).toBe(404);
   const { archive, books } = one;
-  books.sweep((path) => archive.database.read(() => archive.sealed.names(path)));
+  await books.sweep((path) => archive.database.read(() => archive.sealed.names(path)));
   const named = sealedMarkets(other.held.archive).map(({ path }) => join(one.path, 'books', path));
   expect(first.filter((place) => existsSync(place) && !named.includes(place))).toEqual([]);
   expect(named.filter((place) => existsSync(place))).toHaveLength(1);
