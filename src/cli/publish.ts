@@ -17,37 +17,39 @@ import { FOR_PARENT } from './verify-process.ts';
 
 const READS = 'the recordings';
 
-function nowCommand() {
-  return addSettings(programCommand('now'), 'books')
-    .description('publish what has changed')
-    .addOption(new Option('--follow', 'go on with what changes, until a signal'))
-    .addOption(new Option('--checkpoint', 'also write a checkpoint, from which nodes start').conflicts('follow'))
-    .option('--take-over', 'go on with the catalog of the archive that this was restored from')
-    .addOption(new Option(FOR_PARENT).hideHelp());
-}
-
 const HELP = `
-Nodes ('bookreel serve --node') answer from a bucket of an S3-compatible storage:
-the files of sealed markets, and the catalog of all markets. Only what the bucket
-lacks is uploaded; if the command is killed, run it again for the rest. One
-process publishes into a folder; 'bookreel serve --books' does so by itself.
+Nodes ('bookreel serve --node') answer from a bucket of an S3-compatible
+storage: the files of sealed markets, and the catalog of all markets. Only what
+the bucket lacks is uploaded; if the command is killed, run it again for the
+rest. One process publishes into a folder; 'bookreel serve --books' does so by
+itself.
 
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, or a
 file named by AWS_SHARED_CREDENTIALS_FILE, say where the bucket is. published.db
 in the data directory has what is published; without it, it is made again.
 
 Examples:
-  $ bookreel publish --books s3://acme-books/live
-  $ bookreel publish --follow --books s3://acme-books/live
+  $ bookreel publish now --books s3://acme-books/live
+  $ bookreel publish now --follow --books s3://acme-books/live
   $ bookreel publish verify --deep --books s3://acme-books/live
   $ bookreel publish prune --books s3://acme-books/live`;
+
+function nowCommand() {
+  return addSettings(programCommand('now'), 'books')
+    .description('publish what has changed')
+    .addOption(new Option('--follow', 'go on with what changes, until a signal'))
+    .addOption(new Option('--checkpoint', 'also write a checkpoint, from which nodes start').conflicts('follow'))
+    .option('--take-over', 'go on with the catalog of the archive that this was restored from')
+    .addOption(new Option(FOR_PARENT).hideHelp())
+    .addHelpText('after', HELP);
+}
 
 export function publishCommand(terminal: Terminal): CommandUnknownOpts {
   const now = nowCommand().action(async (_, command) => await publish(terminal, command.optsWithGlobals()));
   const command = programCommand('publish')
     .description('write sealed markets and the catalog into a bucket, for nodes')
     .configureHelp({ visibleOptions: () => now.createHelp().visibleOptions(now) })
-    .addCommand(now, { isDefault: true, hidden: true })
+    .addCommand(now, { isDefault: true })
     .addCommand(publishVerifyCommand(terminal))
     .addCommand(publishPruneCommand(terminal))
     .addHelpText('after', HELP);
@@ -77,7 +79,15 @@ function publishVerifyCommand(terminal: Terminal): CommandUnknownOpts {
   return addSettings(programCommand('verify'), 'books')
     .description('check that all that nodes need is in the bucket')
     .option('--deep', 'read all of it, and compare digests')
-    .addHelpText('after', '\nThe exit code is 3 for problems. A publisher may run meanwhile.')
+    .addHelpText(
+      'after',
+      `
+The exit code is 3 for problems. A publisher may run meanwhile.
+
+Examples:
+  $ bookreel publish verify --books s3://acme-books/live
+  $ bookreel publish verify --deep --json --books s3://acme-books/live`,
+    )
     .action(async (_, command) => {
       const { data, deep = false, ...options } = command.optsWithGlobals();
       const bucket = bucketOf(terminal, options.books);
@@ -108,7 +118,10 @@ function publishPruneCommand(terminal: Terminal): CommandUnknownOpts {
       'after',
       `
 Files that no market has had for a day, checkpoints before the last two, and the
-objects before those. 'publish --follow' and 'serve --books' do so every day.`,
+objects before those. 'publish --follow' and 'serve --books' do so every day.
+
+Examples:
+  $ bookreel publish prune --books s3://acme-books/live`,
     )
     .action(async (_, command) => {
       const options = command.optsWithGlobals();

@@ -30,7 +30,7 @@ import { BOOKS, NEXT_SEALED, SEALED_MARKET, type SealedMarket } from './sealed-f
 import { inParallel, StoredObjects } from './stored-objects.ts';
 
 /** A replica of what home has published, for differences and checkpoints. It may be deleted: the bucket has all of it. */
-export const PUBLISHED: DatabaseFile = { ...RECORDINGS, name: 'published.db' };
+const PUBLISHED: DatabaseFile = { ...RECORDINGS, name: 'published.db' };
 const ROLE = { lock: 'publisher.json', work: 'another process publishes' };
 const OBJECTS_PER_CHECKPOINT = 1000;
 /** Changes that are looked at in one step, and files that are uploaded in one: they take about a second. */

@@ -82,6 +82,8 @@ const READING_ALL: readonly (readonly [begins: string, why: string])[] = [
   ['SELECT COUNT(*) FROM sqlite_schema', 'the schema does not grow'],
   ['SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema', 'the schema does not grow'],
   ['SELECT archive_id FROM archive', 'the table has one row'],
+  ['SELECT 1 AS known FROM replica', 'the table has one row'],
+  ['INSERT INTO tiers', 'replacing a tier would look for its rows; a tier that exists is left as it is'],
   ['SELECT seal FROM sealed', 'the table has one row'],
   ['SELECT series_id AS seriesId, MIN(first_ms)', 'verify counts all records of a sealed market'],
   ['SELECT tier_id, name', 'lists the tiers, which are few'],

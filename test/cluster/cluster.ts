@@ -136,7 +136,7 @@ export async function startMember({ name, place, ports, env, words }: MemberOpti
   };
 }
 
-export interface Redis extends AsyncDisposable {
+interface Redis extends AsyncDisposable {
   readonly url: string;
   readonly passwordFile: string;
   readonly child: Child;
@@ -148,7 +148,7 @@ export interface Redis extends AsyncDisposable {
 }
 
 /** Redis with the configuration that the manual prints: a password, and nothing on disk. Needs redis-server and redis-cli. */
-export async function startRedis(directory: string, place: Place = LOOPBACK): Promise<Redis> {
+async function startRedis(directory: string, place: Place = LOOPBACK): Promise<Redis> {
   const port = await freePort();
   const password = crypto.randomUUID();
   const at = ['-h', place.host, '-p', String(port), '--no-auth-warning', '-a', password];

@@ -10,7 +10,7 @@ export const STORAGES = [
 ] as const;
 
 /** A million markets and a terabyte a year: all coins and timeframes of the venue. */
-export const ARCHIVE = { markets: 1_000_000, bytes: 1e12 } as const;
+const ARCHIVE = { markets: 1_000_000, bytes: 1e12 } as const;
 
 const MONTHS = 12;
 const SECONDS_A_MONTH = (365 * 86_400) / MONTHS;

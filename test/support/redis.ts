@@ -7,7 +7,7 @@ import { freePort } from '../judges/free-port.ts';
 
 /** Debian's package redis-server has it. */
 export const HAS_REDIS = Bun.which('redis-server') !== null;
-export const REDIS_PASSWORD = 'p@ss/word%25';
+const REDIS_PASSWORD = 'p@ss/word%25';
 
 /** A Redis of its own on a free port, with a password and nothing on the disk. */
 export class RedisServer implements AsyncDisposable {

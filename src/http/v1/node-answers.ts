@@ -15,7 +15,7 @@ import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../response/pulled
 import { type Exchange, type ResponseSettings, respond } from '../response/response.ts';
 
 /** The sender of a request that goes to home, and its id in both logs. */
-export interface Sender extends Admission {
+interface Sender extends Admission {
   readonly requestId: string;
 }
 
