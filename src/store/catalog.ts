@@ -27,13 +27,33 @@ export interface CatalogState {
 /** That of a database that is no copy of a catalog. */
 export const NO_STATE: CatalogState = { number: 0, digest: '' };
 
+/** The tables that a replica has of each market; each refers only to tables before it. */
+export const MARKET_TABLES = [
+  'markets',
+  'market_details',
+  'series',
+  'gaps',
+  'sealed_markets',
+  'sealed_series',
+] as const;
+/** The rows that belong to no market, by table and condition: of coin prices only their sources. */
+export const ARCHIVE_ROWS = [
+  ['archive', '1'],
+  ['deleted_markets', '1'],
+  ['series', 'market_key IS NULL'],
+] as const;
+
 /** The values of a row in the order of the schema's columns. */
 const Row = Type.Array(Type.Union([Type.String(), Type.Number(), Type.Null(), Type.Unsafe<Uint8Array>(Type.Any())]));
 export type Row = Static<typeof Row>;
-const Rows = Type.Array(Row);
+const tablesOf = ({ length }: readonly unknown[]) =>
+  Type.Array(Type.Array(Row), { minItems: length, maxItems: length });
 
 /** A changed market: all its rows by the tables of `MARKET_TABLES`; without rows it was deleted. */
-export const CatalogMarket = Type.Object({ key: Type.Integer({ minimum: 1 }), rows: Type.Optional(Type.Array(Rows)) });
+export const CatalogMarket = Type.Object({
+  key: Type.Integer({ minimum: 1 }),
+  rows: Type.Optional(tablesOf(MARKET_TABLES)),
+});
 export type CatalogMarket = Static<typeof CatalogMarket>;
 
 /**
@@ -45,27 +65,11 @@ export const CatalogObject = Type.Object({
   number: Type.Integer({ minimum: 1 }),
   /** The SHA-256 of the object before; the digest of the first checkpoint in the first one. */
   previous: Sha256,
-  /** All rows of what belongs to no market, by the tables of `ARCHIVE_TABLES`. */
-  archive: Type.Array(Rows),
+  /** All rows of what belongs to no market, by `ARCHIVE_ROWS`. */
+  archive: tablesOf(ARCHIVE_ROWS),
   markets: Type.Array(CatalogMarket),
 });
 export type CatalogObject = Static<typeof CatalogObject>;
-
-/** The tables that a replica has of each market, the first one refers to none: `[name, condition of its rows]`. */
-export const MARKET_TABLES = [
-  'markets',
-  'market_details',
-  'series',
-  'gaps',
-  'sealed_markets',
-  'sealed_series',
-] as const;
-/** The rows that belong to no market: ids and sources, not coin prices themselves. */
-export const ARCHIVE_ROWS = [
-  ['archive', '1'],
-  ['deleted_markets', '1'],
-  ['series', 'market_key IS NULL'],
-] as const;
 
 /** What is before and after the SHA-256 in the name of the file of a sealed market. */
 export const BOOK_OBJECTS = ['books/', '.db'] as const;

@@ -33,8 +33,8 @@ import { inParallel, StoredObjects } from './stored-objects.ts';
 const PUBLISHED: DatabaseFile = { ...RECORDINGS, name: 'published.db' };
 const ROLE = { lock: 'publisher.json', work: 'another process publishes' };
 const OBJECTS_PER_CHECKPOINT = 1000;
-/** Changes that are looked at in one step, and files that are uploaded in one: they take about a second. */
-const [KEYS_PER_STEP, FILES_PER_STEP] = [1000, 8];
+/** Changes of one object, which nodes apply between two requests, and files that are uploaded before it: that takes about a second. */
+const [KEYS_PER_STEP, FILES_PER_STEP] = [200, 8];
 const POLL_MS = 500;
 /** All rows are new in the first publication, in no order of their indices. */
 const FIRST_CACHE_BYTES = 256 << 20;
