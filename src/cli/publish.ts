@@ -4,7 +4,7 @@ import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { addSettings } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { Bucket } from '../store/bucket.ts';
+import type { Bucket, BucketTimes } from '../store/bucket.ts';
 import { draftOf } from '../store/on-disk.ts';
 import type { Publisher } from '../store/publisher.ts';
 import { bucketAt } from './bucket-at.ts';
@@ -16,6 +16,8 @@ import { json, printable, type Terminal } from './terminal.ts';
 import { FOR_PARENT } from './verify-process.ts';
 
 const READS = 'the recordings';
+/** Each damaged object is asked for this often, for five seconds. */
+const VERIFY_TRIES = 5;
 
 const HELP = `
 Nodes ('bookreel serve --node') answer from a bucket of an S3-compatible
@@ -90,7 +92,7 @@ Examples:
     )
     .action(async (_, command) => {
       const { data, deep = false, ...options } = command.optsWithGlobals();
-      const bucket = bucketOf(terminal, options.books);
+      const bucket = bucketOf(terminal, options.books, { tries: VERIFY_TRIES });
       const directory = draftOf(join(data, 'publication'));
       try {
         const { verifyPublication } = await import('../store/catalog-upkeep.ts');
@@ -147,8 +149,8 @@ async function publisherOf(
   return await Publisher.open({ directory, bucket: bucketOf(terminal, books), clock, log, takesOver });
 }
 
-function bucketOf(terminal: Terminal, books: string | undefined): Bucket {
+function bucketOf(terminal: Terminal, books: string | undefined, times?: Partial<BucketTimes>): Bucket {
   // The parser makes '' of no value.
-  if (books) return bucketAt(terminal, books, READS);
+  if (books) return bucketAt(terminal, books, READS, times);
   throw new DomainError('invalid-parameter', 'name the bucket with --books, like --books s3://bucket/folder');
 }

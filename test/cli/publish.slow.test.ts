@@ -77,17 +77,20 @@ test('publish says what it has published, publish verify what is wrong, and publ
   });
 });
 
-test('serve --books publishes what changes, while it runs', async () => {
-  await using it = await place();
-  await it.grow(0, 2);
-  await using server = startChild([EXECUTABLE, 'serve', '--port', '0'], { env: it.env });
-  await server.said(/http:/);
-  while (it.server.names('live/checkpoints/').length === 0) await Bun.sleep(50);
-  using follower = await it.follower();
-  await it.grow(2, 2);
-  while (JSON.stringify(catalogRows(follower.replica.database)) !== JSON.stringify(it.rows()))
-    await follower.poll(true);
-});
+test.each(['1', '2'])(
+  'serve --books with %s processes publishes what changes, and ends its publisher',
+  async (count) => {
+    await using it = await place();
+    await it.grow(0, 2);
+    await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--processes', count], { env: it.env });
+    await server.said(/http:/);
+    while (it.server.names('live/checkpoints/').length === 0) await Bun.sleep(50);
+    using follower = await it.follower();
+    await it.grow(2, 2);
+    while (JSON.stringify(catalogRows(follower.replica.database)) !== JSON.stringify(it.rows()))
+      await follower.poll(true);
+  },
+);
 
 test('publish --follow that is killed anywhere leaves a catalog with which the next one goes on', async () => {
   await using it = await place();
