@@ -205,6 +205,12 @@ test('a client cannot send an admission through a node', async () => {
   expect((await echoed('/echo', { headers: { [ADMISSION]: signed } })).address).toBe(ADDRESS);
 });
 
+test('the routes for nodes are not reached through a node, not even with the secret', async () => {
+  const headers = { authorization: `Node ${SECRET}` };
+  expect((await forward('/node/feed', { headers })).status).toBe(404);
+  expect((await forward('/node/usage', { method: 'POST', headers, body: '{}' })).status).toBe(404);
+});
+
 test('home is started again: requests under way of a node wait for its new session, and none is refused', async () => {
   using directory = temporaryDirectory();
   const first = startHome(directory.path);

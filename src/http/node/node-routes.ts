@@ -71,6 +71,8 @@ export function nodeRoutes(deps: NodeRoutesDeps, { rateLimit, server, logCut }: 
   const feeds = new Feeds(deps);
   const authenticate = ({ request, set, route = '' }: RequestContext) => {
     if (set.observer !== undefined) set.observer.route = route;
+    // Clients of nodes have nothing to do here.
+    if (deps.admissions.of(request) !== undefined) throw new DomainError('not-found', 'there is no such path');
     const authorization = request.headers.get('authorization') ?? '';
     if (isEqual(AUTHORIZATION.exec(authorization)?.[1] ?? '', deps.secret)) return;
     rateLimit.chargeAddress({ request, set });
