@@ -123,27 +123,15 @@ CREATE TABLE key_changes (
 
 CREATE TRIGGER bounded_key_changes AFTER INSERT ON key_changes
   BEGIN DELETE FROM key_changes WHERE number <= NEW.number - 10000; END;
-CREATE TRIGGER added_tiers AFTER INSERT ON tiers
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('tier', NEW.tier_id); END;
-CREATE TRIGGER changed_tiers AFTER UPDATE ON tiers
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('tier', NEW.tier_id); END;
-CREATE TRIGGER removed_tiers AFTER DELETE ON tiers
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('tier', OLD.tier_id); END;
-CREATE TRIGGER added_accounts AFTER INSERT ON accounts
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('account', NEW.account_id); END;
-CREATE TRIGGER changed_accounts AFTER UPDATE ON accounts
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('account', NEW.account_id); END;
-CREATE TRIGGER removed_accounts AFTER DELETE ON accounts
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('account', OLD.account_id); END;
-CREATE TRIGGER added_grants AFTER INSERT ON grants
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('grant', NEW.grant_id); END;
-CREATE TRIGGER changed_grants AFTER UPDATE ON grants
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('grant', NEW.grant_id); END;
-CREATE TRIGGER removed_grants AFTER DELETE ON grants
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('grant', OLD.grant_id); END;
-CREATE TRIGGER added_api_keys AFTER INSERT ON api_keys
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('key', NEW.key_id); END;
-CREATE TRIGGER changed_api_keys AFTER UPDATE ON api_keys
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('key', NEW.key_id); END;
-CREATE TRIGGER removed_api_keys AFTER DELETE ON api_keys
-  BEGIN INSERT INTO key_changes (kind, id) VALUES ('key', OLD.key_id); END;
+CREATE TRIGGER added_tiers AFTER INSERT ON tiers BEGIN INSERT INTO key_changes (kind, id) VALUES ('tier', NEW.tier_id); END;
+CREATE TRIGGER changed_tiers AFTER UPDATE ON tiers BEGIN INSERT INTO key_changes (kind, id) VALUES ('tier', NEW.tier_id); END;
+CREATE TRIGGER removed_tiers AFTER DELETE ON tiers BEGIN INSERT INTO key_changes (kind, id) VALUES ('tier', OLD.tier_id); END;
+CREATE TRIGGER added_accounts AFTER INSERT ON accounts BEGIN INSERT INTO key_changes (kind, id) VALUES ('account', NEW.account_id); END;
+CREATE TRIGGER changed_accounts AFTER UPDATE ON accounts BEGIN INSERT INTO key_changes (kind, id) VALUES ('account', NEW.account_id); END;
+CREATE TRIGGER removed_accounts AFTER DELETE ON accounts BEGIN INSERT INTO key_changes (kind, id) VALUES ('account', OLD.account_id); END;
+CREATE TRIGGER added_grants AFTER INSERT ON grants BEGIN INSERT INTO key_changes (kind, id) VALUES ('grant', NEW.grant_id); END;
+CREATE TRIGGER changed_grants AFTER UPDATE ON grants BEGIN INSERT INTO key_changes (kind, id) VALUES ('grant', NEW.grant_id); END;
+CREATE TRIGGER removed_grants AFTER DELETE ON grants BEGIN INSERT INTO key_changes (kind, id) VALUES ('grant', OLD.grant_id); END;
+CREATE TRIGGER added_api_keys AFTER INSERT ON api_keys BEGIN INSERT INTO key_changes (kind, id) VALUES ('key', NEW.key_id); END;
+CREATE TRIGGER changed_api_keys AFTER UPDATE ON api_keys BEGIN INSERT INTO key_changes (kind, id) VALUES ('key', NEW.key_id); END;
+CREATE TRIGGER removed_api_keys AFTER DELETE ON api_keys BEGIN INSERT INTO key_changes (kind, id) VALUES ('key', OLD.key_id); END;

@@ -93,7 +93,7 @@ test('a node says once that home refuses its reports, and keeps their counts', a
   status = 503;
   await node.link.sendUsage();
   const refusals = node.lines.filter((line) => line.startsWith('home refuses'));
-  expect(refusals).toEqual(['home refuses reports of usage with 400: they are kept, and sent again']);
+  expect(refusals).toEqual(['home refuses reports of usage with 400: they are kept']);
   await refusing.stop(true);
   await using home = startHome(data.path, { port });
   await node.link.sendUsage();

@@ -31,6 +31,8 @@ export interface HomeLinkOptions {
   readonly status?: () => object;
 }
 
+type Sender = Admission & { readonly requestId?: string };
+
 /** A feed without a line for this time is given up: home sends one each second. */
 const SILENT_MS = 3000;
 const PAUSE_MS = { min: 50, max: 1000 };
@@ -45,16 +47,7 @@ const LAST_REPORT_MS = 3000;
 const ROWS_MAX = 500;
 const LINE_CHARS_MAX = 16 * 1024 * 1024;
 /** Headers of one connection (RFC 9110, 7.6.1). The body is sent as a whole, with its own length. */
-const HOP_HEADERS = [
-  'expect',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-];
+const HOP_HEADERS = 'connection expect keep-alive proxy-connection te trailer transfer-encoding upgrade'.split(' ');
 const REPEATABLE = /^(?:GET|HEAD|OPTIONS)$/;
 
 /**
@@ -64,6 +57,8 @@ const REPEATABLE = /^(?:GET|HEAD|OPTIONS)$/;
 export class HomeLink {
   readonly #options: HomeLinkOptions;
   readonly #monotonicMs: () => number;
+  /** The keys, tiers and accounts of home, as far as requests need them. */
+  readonly registry: Registry;
   readonly #replica: KeyReplica;
   readonly #closing = new AbortController();
   readonly #ready = Promise.withResolvers<void>();
@@ -82,9 +77,8 @@ export class HomeLink {
   #batch = 0;
   #reporting: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #problem: string | undefined;
-  /** The status with which home refuses reports. */
-  #refusal: number | undefined;
+  /** The last problem with each, while there is one. */
+  readonly #problems: { keys?: string | undefined; usage?: string | undefined } = {};
   /** Ends the requests whose answers have not begun, when home is silent. */
   readonly #unanswered = new Set<AbortController>();
 
@@ -92,6 +86,7 @@ export class HomeLink {
     this.#options = options;
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
     this.#replica = new KeyReplica(options.directory, (isKnown) => this.#refuseWithoutHome(isKnown));
+    this.registry = this.#replica.registry;
   }
 
   /** Begins to follow home, and to report to it. */
@@ -103,11 +98,6 @@ export class HomeLink {
   /** Settles when all keys have arrived for the first time. */
   get ready(): Promise<void> {
     return this.#ready.promise;
-  }
-
-  /** The keys, tiers and accounts of home, as far as requests need them. */
-  get registry(): Registry {
-    return this.#replica.registry;
   }
 
   /** Home's archive and version; undefined before the first connection. */
@@ -135,30 +125,25 @@ export class HomeLink {
    * checked and charged here, and home does neither; without it, home does. `requestId`: the one that both logs show; left out: home gives
    * one. Throws 'busy' if home is not reached.
    */
-  async forward(request: Request, admission: Admission & { readonly requestId?: string }): Promise<Response> {
-    const { method } = request;
+  async forward(request: Request, sender: Sender): Promise<Response> {
+    const { method, signal: leaving } = request;
     // Bodies are small: a server accepts no large ones.
     const body = request.body === null ? null : await request.arrayBuffer();
+    const url = new URL(`${this.#options.home}${targetOf(request)}`);
+    const target = url.href.slice(url.origin.length);
     for (let isLast = false; ; isLast = true) {
       const session = this.#hello?.session;
       if (session === undefined || !this.isReached) throw notReached();
-      const url = new URL(`${this.#options.home}${targetOf(request)}`);
-      const headers = forwardedHeaders(request, admission);
+      const headers = forwardedHeaders(request, sender);
       this.#counter += 1;
-      headers.set(
-        ADMISSION,
-        signedAdmission(session, admission, this.#counter, method, url.href.slice(url.origin.length)),
-      );
+      headers.set(ADMISSION, signedAdmission(session, sender, this.#counter, method, target));
       const nextSession = this.#nextSession.promise;
       let answer: Response;
       try {
-        answer = await this.#fetch(
-          url,
-          { method, headers, body, redirect: 'manual', decompress: false },
-          request.signal,
-        );
+        const init = { method, headers, body, redirect: 'manual', decompress: false } as const;
+        answer = await this.#fetch(url, init, leaving);
       } catch (error) {
-        if (request.signal.aborted) throw error;
+        if (leaving.aborted) throw error;
         // Home may have closed a connection at this moment, or be started again.
         if (isLast || !REPEATABLE.test(method)) throw notReached();
         await Promise.race([nextSession, delay(PAUSE_MS.min)]);
@@ -203,11 +188,12 @@ export class HomeLink {
         const body = JSON.stringify(this.#report);
         const answer = await this.#fetch(new URL(`${home}/node/usage`), { method: 'POST', headers, body });
         await answer.body?.cancel();
-        if (!answer.ok) {
-          this.#warnOfReport(answer.status);
-          return;
-        }
-        this.#refusal = undefined;
+        const isRefused = answer.status >= 400 && answer.status < 500;
+        this.#say(
+          'usage',
+          isRefused ? `home refuses reports of usage with ${answer.status}: they are kept` : undefined,
+        );
+        if (!answer.ok) return;
       } catch {
         // Home is not reached, which the feed says.
         return;
@@ -226,9 +212,9 @@ export class HomeLink {
           this.#take(line);
           if (this.#isFollowing) pauseMs = PAUSE_MS.min / 2;
         }
-        this.#say('home has ended the feed of keys');
+        this.#warnOfFeed('home has ended the feed of keys');
       } catch (error) {
-        this.#say(error instanceof FeedError ? error.message : 'home is not reached');
+        this.#warnOfFeed(error instanceof DomainError ? error.message : 'home is not reached');
       }
       silence.abort();
       this.#isFollowing = false;
@@ -245,13 +231,13 @@ export class HomeLink {
     try {
       const url = `${this.#options.home}/node/feed`;
       const answer = await fetch(url, { headers: this.#authorization(), redirect: 'manual', signal });
-      if (!answer.ok) throw new FeedError(refusalOf(answer.status));
+      if (!answer.ok) throw new DomainError('unavailable', refusalOf(answer.status));
       let rest = '';
       for await (const text of answer.body!.pipeThrough(new TextDecoderStream())) {
         timer.refresh();
         const lines = `${rest}${text}`.split('\n');
         rest = lines.pop()!;
-        if (rest.length > LINE_CHARS_MAX) throw new FeedError('home sends a line that is too long');
+        if (rest.length > LINE_CHARS_MAX) throw new DomainError('unavailable', 'home sends a line that is too long');
         for (const line of lines) yield JSON.parse(line) as FeedLine;
       }
     } finally {
@@ -272,8 +258,8 @@ export class HomeLink {
       this.#replica.end(this.#hello!.newAccountTier);
       this.#isFollowing = true;
       this.#ready.resolve();
-      if (this.#problem !== undefined) this.#options.log.info('home is reached again');
-      this.#problem = undefined;
+      if (this.#problems.keys !== undefined) this.#options.log.info('home is reached again');
+      this.#say('keys', undefined);
     }
     if (now === undefined) return;
     const monotonicMs = this.#monotonicMs();
@@ -300,34 +286,25 @@ export class HomeLink {
     try {
       // A kept connection may be one that home is closing: a request that must not be sent twice gets one of its own.
       const keepalive = REPEATABLE.test(init.method ?? 'GET');
-      return await fetch(url, {
-        ...init,
-        keepalive,
-        signal: leaving === undefined ? late : AbortSignal.any([late, leaving]),
-      });
+      const signal = leaving === undefined ? late : AbortSignal.any([late, leaving]);
+      return await fetch(url, { ...init, keepalive, signal });
     } finally {
       clearTimeout(timer);
       this.#unanswered.delete(unanswered);
     }
   }
 
-  /** Logs that home refuses reports, once until it takes one. Faults of home pass. */
-  #warnOfReport(status: number): void {
-    if (status >= 500 || status === this.#refusal) return;
-    this.#refusal = status;
-    this.#options.log.warn(`home refuses reports of usage with ${status}: they are kept, and sent again`);
+  #warnOfFeed(problem: string): void {
+    this.#say('keys', `${problem}: known keys are valid for ${this.#options.graceMs / 1000} s without it`);
   }
 
-  /** Logs a problem once, until there is another one. */
-  #say(problem: string): void {
-    if (problem === this.#problem || this.#closing.signal.aborted) return;
-    this.#problem = problem;
-    this.#options.log.warn(`${problem}: known keys are valid for ${this.#options.graceMs / 1000} s without it`);
+  /** Logs a problem once, until there is another one or none. */
+  #say(about: 'keys' | 'usage', problem: string | undefined): void {
+    const isSaid = problem === undefined || problem === this.#problems[about] || this.#closing.signal.aborted;
+    if (!isSaid) this.#options.log.warn(problem);
+    this.#problems[about] = problem;
   }
 }
-
-/** A feed that cannot be followed. The message has no secrets. */
-class FeedError extends Error {}
 
 function refusalOf(status: number): string {
   if (status === 401) return 'home refuses the secret of --node-secret-file';
@@ -339,10 +316,7 @@ function notReached(): DomainError {
   return new DomainError('busy', 'the service that answers this request is not reached: try again later');
 }
 
-function forwardedHeaders(
-  { headers, url }: Request,
-  { keyId, requestId }: Admission & { readonly requestId?: string },
-): Headers {
+function forwardedHeaders({ headers, url }: Request, { keyId, requestId }: Sender): Headers {
   const forwarded = new Headers(headers);
   // Home trusts the id of a request from a node.
   for (const name of [...HOP_HEADERS, 'content-length', 'x-request-id', ADMISSION]) forwarded.delete(name);
