@@ -34,7 +34,7 @@ export interface HomeLinkOptions {
 type Sender = Admission & { readonly requestId?: string };
 
 /** A feed without a line for this time is given up: home sends one each second. */
-const SILENT_MS = 3000;
+const SILENT_MS = 5000;
 const PAUSE_MS = { min: 50, max: 1000 };
 /** The head of a forwarded answer may take this long. */
 const HEAD_MS = 30_000;
@@ -140,7 +140,9 @@ export class HomeLink {
       const nextSession = this.#nextSession.promise;
       let answer: Response;
       try {
-        const init = { method, headers, body, redirect: 'manual', decompress: false } as const;
+        // A kept connection may be one that home is closing.
+        const keepalive = REPEATABLE.test(method) && !isLast;
+        const init = { method, headers, body, redirect: 'manual', decompress: false, keepalive } as const;
         answer = await this.#fetch(url, init, leaving);
       } catch (error) {
         if (leaving.aborted) throw error;
@@ -186,7 +188,8 @@ export class HomeLink {
       try {
         const headers = { ...this.#authorization(), 'content-type': 'application/json' };
         const body = JSON.stringify(this.#report);
-        const answer = await this.#fetch(new URL(`${home}/node/usage`), { method: 'POST', headers, body });
+        const init = { method: 'POST', headers, body, keepalive: false } as const;
+        const answer = await this.#fetch(new URL(`${home}/node/usage`), init);
         await answer.body?.cancel();
         const isRefused = answer.status >= 400 && answer.status < 500;
         this.#say(
@@ -284,10 +287,8 @@ export class HomeLink {
     this.#unanswered.add(unanswered);
     const timer = setTimeout(() => unanswered.abort(), HEAD_MS);
     try {
-      // A kept connection may be one that home is closing: a request that must not be sent twice gets one of its own.
-      const keepalive = REPEATABLE.test(init.method ?? 'GET');
       const signal = leaving === undefined ? late : AbortSignal.any([late, leaving]);
-      return await fetch(url, { ...init, keepalive, signal });
+      return await fetch(url, { ...init, signal });
     } finally {
       clearTimeout(timer);
       this.#unanswered.delete(unanswered);
