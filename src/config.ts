@@ -41,8 +41,8 @@ const PORT = {
   about: 'port to listen on; 0 chooses a free one',
   read: integerFrom(0, 65_535),
 } as const;
-/** The number of a database. */
-const REDIS_PATH = /^\/?\d{0,5}$/;
+/** The number of a database, and how long its Redis is waited for. */
+const REDIS_PATH = /^\/?\d{0,5}(?:\?wait=[1-9]\d{1,3}ms)?$/;
 /** Part of paths. */
 const PROVIDER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 /** Sessions name the way of the sign-in: these are not at a provider. */
@@ -475,10 +475,12 @@ function redisDatabase(text: string): URL {
     parsed !== null &&
     /^rediss?:$/.test(parsed.protocol) &&
     parsed.hostname !== '' &&
-    REDIS_PATH.test(parsed.pathname)
+    REDIS_PATH.test(parsed.pathname + parsed.search)
   )
     return parsed;
-  throw new InvalidArgumentError('It must be like redis://10.0.0.5:6379/0 or rediss://redis.example.com.');
+  throw new InvalidArgumentError(
+    'It must be like redis://10.0.0.5:6379/0, rediss://redis.example.com or redis://10.0.0.5/0?wait=100ms.',
+  );
 }
 
 function isPercentEncoded(text: string): boolean {

@@ -11,10 +11,13 @@ export async function openWindows(
 ): Promise<RedisWindows | undefined> {
   if (windows === undefined) return undefined;
   const url = new URL(windows);
+  const wait = /\d+/.exec(url.search)?.[0];
+  url.search = '';
   if (windowsPasswordFile !== undefined) url.password = encodeURIComponent(readSecretFile(windowsPasswordFile));
   const { RedisWindows } = await import('../http/plugins/redis-windows.ts');
   const opened = new RedisWindows({
     url: url.href,
+    ...(wait !== undefined && { waitMs: Number(wait) }),
     onChange: (isAway, sentence) => onChange(isAway, `Redis at ${url.host}: ${sentence}`),
   });
   await opened.open();

@@ -36,7 +36,7 @@ const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> =
   signUpDomains: ['a.example', 'A.example,b.example', 'c.example'],
   smtpUrl: ['smtp://user@a.example:587', 'smtps://b.example', 'smtp://c.example'],
   smtpSender: ['a@a.example', 'b@a.example', 'c@a.example'],
-  windows: ['redis://a.example', 'rediss://b.example:6380/1', 'redis://user@c.example/0'],
+  windows: ['redis://a.example', 'rediss://b.example:6380/1', 'redis://user@c.example/0?wait=100ms'],
   windowsPasswordFile: ['a', '/b', 'c d'],
   smtpPasswordFile: ['a', '/b', 'c d'],
   oidcProviders: [

@@ -43,6 +43,11 @@ export class RedisServer implements AsyncDisposable {
     return ['--windows', this.url, '--windows-password-file', this.passwordFile];
   }
 
+  /** The same for one that waits long for answers: this machine may be busy. */
+  get patient(): readonly string[] {
+    return ['--windows', `${this.url}?wait=9999ms`, '--windows-password-file', this.passwordFile];
+  }
+
   /** Starts it again, empty. */
   async start(): Promise<void> {
     const own = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--requirepass', REDIS_PASSWORD];
