@@ -23,6 +23,7 @@ const CHECKS = [
   'recorder',
   'node',
   'secrets',
+  'windows',
   'proxy',
   'demo',
   'payments',

@@ -200,7 +200,7 @@ describe.skipIf(!HAS_REDIS)('windows in Redis', () => {
   test.each([
     ['a wrong password', () => redis.fullUrl.replace(/:[^:@]+@/, ':wrong@')],
     ['nobody at its address', () => 'redis://127.0.0.1:1/0'],
-  ])('With %s, this process counts alone, which is said once.', async (_, url) => {
+  ])('A process without an answer of Redis counts alone, which is said once. (%s)', async (_, url) => {
     using windows = await open({ url: url() });
     expect(windows.charge(subject('a', 2))).toBeUndefined();
     await Bun.sleep(1100);
