@@ -137,7 +137,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test('a home that stands still is away: requests under way end, new ones at once, and it is followed again', async () => {
+test('A home that does not answer is away: requests under way end, new ones at once.', async () => {
   const data = `${DATA}-still`;
   const [issued] = newKeys(data, 1);
   await using home = await startServer(data, ARGS);

@@ -80,7 +80,7 @@ test('a revoked key is refused on every node: 200 of 200', async () => {
   }
 });
 
-test('the clock of home decides when a key expires on a node, whatever the clock of the node is', async () => {
+test('The clock of home decides when a key expires on a node, whatever the clock of the node is.', async () => {
   using data = temporaryDirectory();
   await using home = startHome(data.path);
   const { key } = home.key('ann@example.com', { expiresMs: NOW_MS + 3_600_000 });
@@ -94,7 +94,7 @@ test('the clock of home decides when a key expires on a node, whatever the clock
   }
 });
 
-test('without home, known keys are valid for the grace, and no unknown key is called wrong', async () => {
+test('Without home, a node accepts known keys for the grace, and calls no unknown key wrong.', async () => {
   using data = temporaryDirectory();
   const first = startHome(data.path);
   const { port } = first;
@@ -214,7 +214,7 @@ test('a node with another secret says so, and learns nothing', async () => {
   expect(node.tierOf(key)).toBe(AWAY);
 });
 
-test('a node has no address and no name of a person, and no key', async () => {
+test('A node has no address and no name of a person, and no key.', async () => {
   using data = temporaryDirectory();
   await using home = startHome(data.path);
   const { key } = home.key('ann@example.com');

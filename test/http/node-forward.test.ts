@@ -84,7 +84,7 @@ test('answers of home come back as they are: status, cookies, redirects, compres
   expect([head.status, await head.text()]).toEqual([200, '']);
 });
 
-test('a key that the node has charged is neither charged nor counted by home, also for refusals', async () => {
+test('Home neither charges nor counts a key that a node has charged, also for refusals.', async () => {
   const { key, apiKey } = home.key('charged@example.com', { requestsPerMinute: 3 });
   const own = () => home.activity.usage.list([apiKey.id], 0, NOW_MS + 3_600_000, 3_600_000);
   for (let i = 0; i < 5; i += 1) {
@@ -112,7 +112,7 @@ test('home looks the key of an admission up: a revoked one gets 401, and one of 
   expect((await forward('/v1/btc/markets', {}, { keyId: 'key_0000000000000000' })).status).toBe(401);
 });
 
-test('a request without a charged key counts once at home: for its key, or for the address of the client', async () => {
+test('A forwarded request without a charged key counts once at home: for its key, or for the address of the client.', async () => {
   const { key, apiKey } = home.key('home@example.com');
   const answer = await forward('/v1/coins', { headers: { authorization: `Bearer ${key}` } });
   expect([answer.status, answer.headers.get('x-ratelimit-remaining')]).toEqual([200, '99999']);
@@ -172,7 +172,7 @@ test('a forged or altered admission is refused', async () => {
   expect(await home.log()).not.toContain(good.slice(-43));
 });
 
-test('an admission is accepted once, in any order, and by any process of the server', async () => {
+test('A process of home accepts an admission once, in any order; each process accepts those of all sessions.', async () => {
   await using second = startHome(data.path, { serverSecret: home.serverSecret });
   const session = home.admissions.newSession();
   const signed = (counter: number) =>
@@ -207,7 +207,7 @@ test('a client cannot send an admission through a node', async () => {
   expect((await echoed('/echo', { headers: { [ADMISSION]: signed } })).address).toBe(ADDRESS);
 });
 
-test('the routes for nodes are not reached through a node, not even with the secret', async () => {
+test('The routes for nodes are not reached through a node, not even with the secret.', async () => {
   const headers = { authorization: `Node ${SECRET}` };
   expect((await forward('/node/feed', { headers })).status).toBe(404);
   expect((await forward('/node/usage', { method: 'POST', headers, body: '{}' })).status).toBe(404);
@@ -239,7 +239,7 @@ test('home is started again: requests under way of a node wait for its new sessi
   expect((await get()).status).toBe(200);
 });
 
-test('both logs have the same id of a request, and a client cannot choose it', async () => {
+test('Home and node log the same id of a request, and a client cannot choose it.', async () => {
   const requestId = '5b0a6f4e-0000-4000-8000-000000000001';
   const request = () => new Request('http://a/v1/coins', { headers: { 'x-request-id': 'chosen-by-a-client' } });
   const given = await node.link.forward(request(), { keyId: undefined, address: ADDRESS, requestId });

@@ -24,7 +24,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-test('each request is counted once at home, whatever reports, answers or starts of home are lost', async () => {
+test('Each request on a node is counted once at home, whatever reports, answers or starts of home are lost.', async () => {
   using data = temporaryDirectory();
   const random = seeded(7);
   let home = startHome(data.path);
