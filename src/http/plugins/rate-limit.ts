@@ -27,8 +27,8 @@ interface KeyBudget {
   readonly windows: Windows;
   readonly subject: string;
   readonly limit: number;
-  /** In windows of several servers. */
-  readonly common: Subject;
+  /** The beginning of the subject's name in windows of several servers. */
+  readonly kind: 'key' | 'viewer';
 }
 
 /** The outcome of a request that was counted before it began. */
@@ -77,8 +77,8 @@ export class RateLimit {
 
   /** Counts a request with a valid key in windows of several servers. Undefined: nothing is to be waited for. */
   askForKey(request: Request, holder: RequestHolder): Promise<void> | undefined {
-    const { windows, common } = this.#budgetOf(holder);
-    return this.#ask(request, windows, [common]);
+    const budget = this.#budgetOf(holder);
+    return this.#ask(request, budget.windows, [commonSubject(budget)]);
   }
 
   /** The same for a request that counts against its address. */
@@ -105,8 +105,9 @@ export class RateLimit {
 
   /** Counts one more request for an answer that has begun. Returns false, and counts nothing, above the limit. */
   async chargeKeyAgain(holder: RequestHolder, now: ClockReading): Promise<boolean> {
-    const { windows, subject, limit, common } = this.#budgetOf(holder);
-    const [allowance] = (await this.#common?.charge([common])) ?? [];
+    const budget = this.#budgetOf(holder);
+    const { windows, subject, limit } = budget;
+    const [allowance] = (await this.#common?.charge([commonSubject(budget)])) ?? [];
     if (allowance?.allowed === false) return false;
     return windows.charge(subject, limit, now).allowed || allowance !== undefined;
   }
@@ -129,18 +130,17 @@ export class RateLimit {
 
   /** The state of a key's minute, without counting a request. */
   async peekKey(key: ApiKey, tier: Tier): Promise<Allowance> {
-    const { windows, subject, limit, common } = this.#budgetOf({ key, tier });
-    const [allowance] = (await this.#common?.peek([common])) ?? [];
+    const budget = this.#budgetOf({ key, tier });
+    const { windows, subject, limit } = budget;
+    const [allowance] = (await this.#common?.peek([commonSubject(budget)])) ?? [];
     return allowance ?? windows.peek(subject, limit, this.#clocks());
   }
 
   #budgetOf({ key, tier, viewer }: Pick<RequestHolder, 'key' | 'tier' | 'viewer'>): KeyBudget {
-    const own = limitOf(key, tier);
-    const [windows, kind, subject, limit] =
-      viewer === undefined
-        ? ([this.#keyWindows, 'key', key.id, own] as const)
-        : ([this.#viewerWindows, 'viewer', String(viewer), Math.max(own, VIEWER_PER_MINUTE_MIN)] as const);
-    return { windows, subject, limit, common: { name: `${kind}:${subject}`, limit } };
+    const limit = limitOf(key, tier);
+    if (viewer === undefined) return { windows: this.#keyWindows, kind: 'key', subject: key.id, limit };
+    const viewerLimit = Math.max(limit, VIEWER_PER_MINUTE_MIN);
+    return { windows: this.#viewerWindows, kind: 'viewer', subject: String(viewer), limit: viewerLimit };
   }
 
   #ask(request: Request, budget: Asked['budget'], subjects: readonly Subject[]): Promise<void> | undefined {
@@ -166,6 +166,10 @@ export class RateLimit {
     if (allowance.allowed) return;
     throw rateLimited(headers, allowance, allowance.isNetwork ? `${what} from one network (/24, IPv6: /48)` : what);
   }
+}
+
+function commonSubject({ kind, subject, limit }: KeyBudget): Subject {
+  return { name: `${kind}:${subject}`, limit };
 }
 
 function limitOf(key: ApiKey, tier: Tier): number {
