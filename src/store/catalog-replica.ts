@@ -40,6 +40,8 @@ export class CatalogReplica {
       return database.query<never, Row>(`INSERT INTO ${table} VALUES (${Array(columns).fill('?').join(', ')})`);
     };
     this.database = database;
+    // What a loss of power takes back is in the bucket.
+    database.query('PRAGMA synchronous = NORMAL').run();
     this.#sql = {
       setState: database.query<never, [number, string]>(SET_STATE),
       deleteArchive: ARCHIVE_ROWS.map(([table, rows]) =>
