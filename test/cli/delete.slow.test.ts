@@ -133,7 +133,7 @@ test.skipIf(!HAS_DISK)('a file of 0.2.0 is written again once the disk has the s
   const released = join(import.meta.dir, '../../fixtures/released/0.2.0/bookreel.db.zst');
   writeFileSync(join(old, 'bookreel.db'), Bun.zstdDecompressSync(readFileSync(released)), { mode: 0o600 });
   const other = { conditionId: `0x${'cd'.repeat(32)}`, slug: 'btc-updown-24h-1776323401', clobTokenIds: ['13', '14'] };
-  const text = lightNdjson(15_000);
+  const text = lightNdjson(18_000);
   const again = text.replaceAll(LIGHT_MARKET.conditionId, other.conditionId).split('\n');
   again[0] = JSON.stringify({ ...LIGHT_MARKET, ...other });
   const stdin = `${text}${again.join('\n')}`;

@@ -8,7 +8,14 @@ import { freePort } from '../judges/free-port.ts';
 import { importRecords, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { BucketServer } from '../support/bucket-server.ts';
 import { startChild } from '../support/child.ts';
-import { EXECUTABLE, issueKey, type RunningServer, runExecutable, startServer } from '../support/executable.ts';
+import {
+  EXECUTABLE,
+  issueKey,
+  printed,
+  type RunningServer,
+  runExecutable,
+  startServer,
+} from '../support/executable.ts';
 import { scrapedFrom } from '../support/scraped.ts';
 import { sealAll } from '../support/sealed.ts';
 
@@ -72,6 +79,10 @@ test('A node waits for a catalog, answers 503 until it has keys, follows home, a
     expect([path, await (await ask(path)).text()]).toEqual([path, await atHome.text()]);
   }
   const scraped = scrapedFrom(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text());
+  const described = new Set((await printed(['manual', 'operations'])).match(/\bbookreel_node_\w+/g));
+  expect([...scraped.names].filter((name) => name.startsWith('bookreel_node_')).toSorted()).toEqual(
+    [...described].toSorted(),
+  );
   expect(scraped.sum('bookreel_node_catalog_number')).toBe(0);
   expect(scraped.sum('bookreel_node_forwarded_total')).toBe(1);
   node.kill('SIGTERM');

@@ -49,8 +49,8 @@ describe('a new database', () => {
       )
       .all();
     expect(tables.map(({ name }) => name)).toEqual([
-      ...['archive', 'deleted_markets', 'gaps', 'given_ids', 'market_details', 'markets'],
-      ...['sealed_markets', 'sealed_series', 'segments', 'series'],
+      ...['archive', 'changed_markets', 'deleted_markets', 'gaps', 'given_ids', 'market_details', 'markets'],
+      ...['publication', 'replica', 'sealed_markets', 'sealed_series', 'segments', 'series'],
     ]);
     expect(tables.filter(({ strict }) => strict !== 1)).toEqual([]);
     expect(pragma(database, 'user_version')).toBe(RECORDINGS.version);

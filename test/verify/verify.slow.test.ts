@@ -243,7 +243,7 @@ describe('a damaged database', () => {
     const whole = readFileSync(place.path);
     const random = randomsOf(13);
     let found = 0;
-    for (let round = 0; round < 160; round += 1) {
+    for (let round = 0; round < 220; round += 1) {
       const bytes = Buffer.from(whole);
       // Most of them in the first pages, which hold the schema, the markets and the indexes; those of empty tables have nothing to find.
       const length = round % 3 === 0 ? bytes.length : Math.min(bytes.length, 16 * 8192);
