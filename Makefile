@@ -178,8 +178,11 @@ cluster: build ## start Ceph, Redis, home, three nodes and a proxy on this machi
 	@$(BUN) test/cluster/shown.ts
 
 cluster-campaign: export CLUSTER_RESULTS := 1
+cluster-campaign: export CLUSTER_QUESTIONS ?= 10000
+cluster-campaign: export CLUSTER_REVOCATIONS ?= 200
+cluster-campaign: export CLUSTER_MARKETS ?= 1000000
 cluster-campaign: build ## kill, stop and compare three nodes and all that they need, and write test/cluster/RESULTS.md
-	$(TEST) '' --parallel=1 test/cluster
+	$(TEST) '' --parallel=1 test/cluster published-million
 
 deb: build ## write the Debian package into dist
 	src/package/deb.sh $(BINARY) $$(dpkg --print-architecture) dist

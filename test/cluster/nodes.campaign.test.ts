@@ -23,8 +23,8 @@ const LACKS = [
   ...(Bun.which('redis-server') === null ? ['redis-server'] : []),
   ...(lackingFor('haproxy') === undefined ? [] : [lackingFor('haproxy')!]),
 ];
-const QUESTIONS = Number(process.env.CLUSTER_QUESTIONS ?? 10_000);
-const REVOCATIONS = Number(process.env.CLUSTER_REVOCATIONS ?? 200);
+const QUESTIONS = Number(process.env.CLUSTER_QUESTIONS ?? 1000);
+const REVOCATIONS = Number(process.env.CLUSTER_REVOCATIONS ?? 20);
 const SEALED = 60;
 const COLD = 100;
 const RPM = 300;

@@ -10,7 +10,7 @@ import { BucketServer } from '../support/bucket-server.ts';
 
 setDefaultTimeout(3_600_000);
 
-const MARKETS = Number(process.env.MARKETS ?? 1_000_000);
+const MARKETS = Number(process.env.CLUSTER_MARKETS ?? 10_000);
 const KINDS = ['book', 'derived-quote', 'derived-mid', 'trade', 'last-trade'];
 const START_MS_MAX = 60_000;
 
