@@ -271,7 +271,7 @@ CREATE INDEX audit_by_actor ON audit (actor_id);
 -- Actions of strangers are found by their hour, to be counted.
 CREATE INDEX audit_of_strangers ON audit (action, account_id, at_ms) WHERE actor_id IS NULL AND operating_user IS NULL;
 
--- The last changed rows that a node needs to check keys, the newest last. Each number is given once.
+-- The last changes of rows that nodes need to check keys, in the order of their numbers.
 CREATE TABLE key_changes (
   number INTEGER PRIMARY KEY,
   kind TEXT NOT NULL CHECK (kind IN ('tier', 'account', 'grant', 'key')),

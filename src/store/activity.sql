@@ -114,6 +114,6 @@ CREATE TABLE nodes (
   -- The last batch of usage that is stored: a node numbers them, and sends one again until it gets an answer.
   batch INTEGER NOT NULL,
   seen_ms INTEGER NOT NULL,
-  -- What the node says of itself.
+  -- The state that the node reported last, as JSON.
   status TEXT NOT NULL CHECK (json_valid(status))
 ) STRICT, WITHOUT ROWID;

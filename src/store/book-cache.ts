@@ -16,31 +16,31 @@ export interface BookCacheDeps {
   /** The size of all files together. */
   readonly bytesMax: number;
   readonly monotonicMs: () => number;
-  /** Takes a sentence about the storage, once for each change. */
+  /** Gets a sentence when the storage stops answering, and when it answers again. */
   readonly warn: (sentence: string) => void;
 }
 
 interface CachedFile {
   readonly bytes: number;
-  /** False for a file of an earlier process: it is read once before it is used. */
+  /** False for a file of an earlier process: its digest is checked before it is used. */
   isChecked: boolean;
-  /** Answers under way that need it. */
+  /** The number of answers under way that need it. */
   holders: number;
 }
 
-/** How long the storage may take to begin an answer. A request does not wait that long, but the file is there for a later one. */
+/** How long the storage may take to begin an answer. A request does not wait that long, but a later one finds the file. */
 export const BOOK_TIMES = { answerMs: 2000, pauseMs: 50, tries: 2 };
 /** How long a request waits while no file arrives. */
 const WAIT_MS = 900;
 /** The same while the storage does not answer. */
 const WAIT_DOWN_MS = 250;
-/** How long a request waits at all: large files arrive for a later one. */
+/** How long a request waits in any case. A larger file arrives for a later request. */
 const WAIT_MS_MAX = 5000;
 /** A larger file may take longer than a request waits. */
 const LARGE_BYTES = 8 * 1024 ** 2;
 /** The files that are fetched at the same time take this much memory at most. */
 const FETCHED_BYTES_MAX = 256 * 1024 ** 2;
-/** A file that cannot be had is not asked for again during this time, and no file while the storage does not answer. */
+/** The time without a new request for a file that could not be fetched; and for any file while the storage does not answer. */
 const REFUSED_MS = 1000;
 
 const SWEPT_AT_ONCE = 200;
@@ -52,8 +52,8 @@ const TOO_MANY = 'the books of many markets are on their way to this node: try a
 
 /**
  * The files of sealed markets that a node has, under the same paths as the archive whose catalog it follows. A file is fetched once, however
- * many requests need it, and appears whole and with the right digest. Of the files the last used ones stay, up to a number of bytes; it is exceeded only
- * by files that answers under way read.
+ * many requests need it, and is whole and has the right digest when it appears. The last used files stay, up to a number of bytes, which only files
+ * that answers under way read can exceed.
  */
 export class BookCache {
   readonly #deps: BookCacheDeps;
@@ -92,13 +92,13 @@ export class BookCache {
     this.#evict();
   }
 
-  /** What it has and did, for metrics. `misses`: requests that needed a file that was not here. */
+  /** Sizes and counts for metrics. `misses`: requests that needed a file that was not here. */
   get readings() {
     const [bytes, files, hits] = [this.#bytes, this.#files.size, this.#hits];
     return { bytes, files, hits, misses: this.#misses, fetches: this.#fetches, isDown: this.#isDown };
   }
 
-  /** Returns true if a file is here, which then counts as used. */
+  /** Returns true if a file is here, and notes that it was used. */
   has(path: string): boolean {
     const file = this.#files.get(path);
     if (file?.isChecked !== true) return false;
@@ -108,7 +108,7 @@ export class BookCache {
     return true;
   }
 
-  /** Keeps a file that is here until the function that this returns is called. */
+  /** Keeps a file that is here. Call the returned function when it is not needed any more. */
   hold(path: string): () => void {
     const file = this.#files.get(path);
     if (file === undefined) return () => undefined;
@@ -119,8 +119,8 @@ export class BookCache {
   }
 
   /**
-   * Settles when the file is here. Rejects with 'busy' if the storage does not answer in time, and with 'unavailable' if it does not have this
-   * file: then the catalog is ahead of it, or the object was lost or changed.
+   * Fetches a file unless it is here. Rejects with 'busy' if the storage does not answer in time, and with 'unavailable' if it does not have this
+   * file: the object was lost, changed or deleted.
    */
   async fetch(file: NamedFile): Promise<void> {
     this.#misses += 1;
@@ -137,7 +137,7 @@ export class BookCache {
     }
   }
 
-  /** A file that was thought to be here is not. */
+  /** Forgets a file that is missing on the disk or has another size. */
   lost(path: string): void {
     const file = this.#files.get(path);
     if (file === undefined || statSync(this.#placeOf(path), { throwIfNoEntry: false })?.size === file.bytes) return;

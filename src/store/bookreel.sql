@@ -162,10 +162,10 @@ CREATE UNIQUE INDEX sealed_markets_by_path ON sealed_markets (path);
 CREATE INDEX sealed_markets_by_size ON sealed_markets (bytes);
 CREATE INDEX sealed_series_by_market ON sealed_series (market_key);
 
--- From the first publication on: then the triggers below note changes for 'bookreel publish'.
+-- Has a row from the first publication on: the triggers below then note changes for 'bookreel publish'.
 CREATE TABLE publication (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
-  -- The bucket.
+  -- The address of the bucket.
   address TEXT NOT NULL
 ) STRICT;
 

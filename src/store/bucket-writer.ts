@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Bucket } from './bucket.ts';
 
-/** The object of a writer, and what it writes. */
+/** The name of a writer's lock object, and a sentence for errors: `another backup is written`. */
 export interface WriterRole {
   readonly lock: string;
   readonly work: string;

@@ -144,7 +144,8 @@ export class Bucket {
   }
 
   /**
-   * Undefined if there is none. Bytes that are not whole, or do not have this SHA-256, are asked for again, and refused in the end ('unreadable').
+   * Reads an object; undefined if there is none. If its bytes are not `whole`, or do not have this SHA-256, it is read again, and in the end refused
+   * ('unreadable').
    */
   async get(name: string, whole?: string | ((bytes: Buffer) => boolean)): Promise<BucketObject | undefined> {
     const isWhole = typeof whole === 'string' ? (bytes: Buffer) => sha256Of(bytes) === whole : whole;

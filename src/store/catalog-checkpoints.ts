@@ -17,7 +17,7 @@ export const PARTS = 'parts/';
 
 /**
  * The object `checkpoints/000000001000.json`, written after the objects that it names, `parts/SHA256`: a replica as of one object of the catalog. Like
- * a backup it is a table of packs, see `database-packs.ts`: a checkpoint shares most of them with the one before.
+ * a backup it has a table of packs, see `database-packs.ts`, and shares most packs with the checkpoint before.
  */
 const Checkpoint = Type.Object({
   format: Type.Literal('bookreel-checkpoint'),
@@ -40,7 +40,7 @@ export async function checkpointNumbers(bucket: Bucket): Promise<number[]> {
   return numbers;
 }
 
-/** Undefined if it was deleted. Throws 'unreadable' if it is damaged, or of another version. */
+/** Reads a checkpoint; undefined if it was deleted. Throws 'unreadable' if it is damaged, or of another version. */
 export async function checkpointOf(bucket: Bucket, number: number): Promise<Checkpoint | undefined> {
   const name = checkpointObject(number);
   const found = await bucket.get(name);
@@ -61,7 +61,7 @@ export function checkpointObject(number: number): string {
   return `${FOLDER}${numbered(number)}.json`;
 }
 
-/** Writes a checkpoint of a replica as it is when this is called; it may be written meanwhile. False: others keep its file from being read. */
+/** Writes a checkpoint of a replica as it is when this is called; the replica may change meanwhile. Undefined: other connections keep its file from being read. */
 export async function writeCheckpoint(
   bucket: Bucket,
   replica: CatalogReplica,

@@ -25,9 +25,9 @@ const POLLS_PER_SEARCH = 10;
 const BEHIND_MS_MAX = 60_000;
 
 export interface CatalogFollowerOptions {
-  /** Has the replica, `file`; created if it is missing. */
+  /** The directory of the replica. */
   readonly directory: string;
-  /** bookreel.db by default. */
+  /** The replica, created if it is missing. Default: bookreel.db. */
   readonly file?: DatabaseFile;
   readonly bucket: Bucket;
   /** One line for the operator when something is wrong, or right again. */
@@ -38,8 +38,8 @@ export interface CatalogFollowerOptions {
 }
 
 /**
- * Keeps a replica of a published catalog: it begins with the newest checkpoint, and applies the objects after it. It applies an object only if all
- * its bytes are there and it follows the one before; else it stays at its state, until a later checkpoint has what it lacks.
+ * Keeps a replica of a published catalog: it begins with the newest checkpoint, and applies the objects after it. It applies an object only if the
+ * object is whole and follows the one before; else the replica stays as it is, until there is a later checkpoint.
  */
 export class CatalogFollower implements Disposable {
   readonly #options: CatalogFollowerOptions;
@@ -79,7 +79,7 @@ export class CatalogFollower implements Disposable {
     return this.ageMs > BEHIND_MS_MAX;
   }
 
-  /** What keeps it from the end of the catalog, in one sentence; undefined if nothing does. */
+  /** The reason, in one sentence, why the replica is not at the end of the catalog; undefined without one. */
   get fault(): string | undefined {
     return this.#fault?.message;
   }
@@ -90,8 +90,8 @@ export class CatalogFollower implements Disposable {
   }
 
   /**
-   * Opens the replica, or creates it from the newest checkpoint that is whole, and applies all objects after it. Without the storage it stays as it is,
-   * see `fault`. Throws 'unavailable' if there is none and none can be created, 'conflict' for an archive that is no replica.
+   * Opens the replica, or creates it from the newest checkpoint that is whole, and applies all objects after it. Without the storage the replica stays as it
+   * is, see `fault`. Throws 'unavailable' if there is no replica and none can be created, 'conflict' for an archive that is no replica.
    */
   async start(): Promise<void> {
     const { directory, bucket } = this.#options;
@@ -123,7 +123,7 @@ export class CatalogFollower implements Disposable {
     }
   }
 
-  /** Applies all new objects. `searches`: if there is none, looks for a later one. */
+  /** Applies all new objects. `searches`: if there is none, it looks for later ones, so that it notices a missing object. */
   async poll(searches: boolean): Promise<void> {
     try {
       await this.#advance();
@@ -149,7 +149,7 @@ export class CatalogFollower implements Disposable {
     const { bucket } = this.#options;
     for (let ahead = 1; ; ahead = AHEAD) {
       const { number } = this.replica.state;
-      // Only the first one's absence is the end: later ones may be written meanwhile.
+      // The first one that is missing is the end of the catalog: later ones may have been written meanwhile.
       const asked = Array.from({ length: ahead }, (_, index) => bucket.get(catalogObject(number + 1 + index), isWhole));
       for (const each of asked) each.catch(() => undefined);
       for (const each of asked) {
@@ -170,7 +170,7 @@ export class CatalogFollower implements Disposable {
     const isLater =
       (await bucket.get(catalogObject(number + 2))) !== undefined ||
       ((await checkpointNumbers(bucket)).at(-1) ?? 0) > number;
-    // It may have been written meanwhile.
+    // The next object may have been written meanwhile.
     if (!isLater || (await bucket.get(next)) !== undefined) return;
     throw new DomainError('unreadable', `'${next}' is missing in '${bucket.address}', and later objects are there`);
   }
@@ -203,7 +203,7 @@ export class CatalogFollower implements Disposable {
     }
   }
 
-  /** Readers have the replica open, so it is not replaced: its rows are. */
+  /** Replaces the rows of the replica, not its file, which readers have open. */
   async #adopt(found: Checkpoint): Promise<void> {
     const path = draftOf(this.replica.database.path);
     try {
@@ -216,9 +216,11 @@ export class CatalogFollower implements Disposable {
   }
 
   #report(fault: DomainError | undefined): void {
-    const at = `the catalog is followed to object ${this.number}`;
+    const to = `to object ${this.number}`;
     if (fault?.message !== this.fault)
-      this.#options.log(fault === undefined ? `${at} again` : `${at}: ${fault.message}`);
+      this.#options.log(
+        fault === undefined ? `the catalog is followed again ${to}` : `the catalog is followed ${to}: ${fault.message}`,
+      );
     this.#fault = fault;
   }
 }

@@ -15,10 +15,10 @@ const STEP_MARKETS = 500;
 const STATE = 'SELECT number, digest FROM replica';
 const SET_STATE = `INSERT INTO replica (only_row, number, digest) VALUES (1, ?, ?)
   ON CONFLICT (only_row) DO UPDATE SET number = excluded.number, digest = excluded.digest`;
-/** A market has a new revision after every change of its records, and a new seal when it is sealed again. */
+/** Markets with their versions: every change of its records gives a market a new revision, and sealing it again a new seal. */
 export const NEXT_VERSIONS = `SELECT market_key AS key, revision, seal FROM markets NOT INDEXED
   LEFT JOIN sealed_markets USING (market_key) WHERE market_key > ? ORDER BY market_key LIMIT ${STEP_MARKETS}`;
-/** Each refers to tables after it. */
+/** Each refers only to tables after it. */
 const DELETED_TABLES = MARKET_TABLES.toReversed();
 
 interface Version {
@@ -27,7 +27,7 @@ interface Version {
   readonly seal: string | null;
 }
 
-/** A copy of an archive's catalog: all its tables but those of segments and given ids, as of one published object. */
+/** A copy of an archive's catalog, as of one published object: all tables but those of segments and given ids. */
 export class CatalogReplica {
   readonly database: Database;
   readonly #sql;
@@ -40,7 +40,7 @@ export class CatalogReplica {
       return database.query<never, Row>(`INSERT INTO ${table} VALUES (${Array(columns).fill('?').join(', ')})`);
     };
     this.database = database;
-    // What a loss of power takes back is in the bucket.
+    // After a loss of power, lost changes are read from the bucket again.
     database.query('PRAGMA synchronous = NORMAL').run();
     this.#sql = {
       setState: database.query<never, [number, string]>(SET_STATE),
@@ -65,12 +65,12 @@ export class CatalogReplica {
     return this.#state;
   }
 
-  /** That of the archive; undefined in a copy of nothing. */
+  /** The id of the archive; undefined before the first rows. */
   get archiveId(): string | undefined {
     return this.database.read(() => this.#sql.archiveId.get()?.id);
   }
 
-  /** Applies what an object has, in one transaction. `state`: that of the object, or the present one for a part of what differs. */
+  /** Applies the rows of an object in one transaction. `state`: that of the object; left out: it stays. */
   apply({ archive, markets }: Pick<CatalogObject, 'archive' | 'markets'>, state: CatalogState = this.#state): void {
     const sql = this.#sql;
     this.database.write(() => {
@@ -84,8 +84,7 @@ export class CatalogReplica {
   }
 
   /**
-   * Makes this a copy of what another database shows, in steps that take a few milliseconds each.
-
+   * Makes this a copy of another database, in steps that take a few milliseconds each.
    */
   *copyFrom(other: Database, state: CatalogState): Generator<void> {
     const rows = new CatalogRows(other);
@@ -104,7 +103,7 @@ export class CatalogReplica {
     for (const statement of this.#sql.delete) statement.run(key);
   }
 
-  /** Another market may have had its conditionId, or an id of its series: the object that changed that one comes later. */
+  /** Also deletes another market that has its conditionId, or an id of its series: the change of that one is in a later object. */
   #add(rows: NonNullable<CatalogMarket['rows']>): void {
     const named = this.#sql.named.get(String(rows[0]![0]![1]));
     if (named !== null) this.#delete(named.key);
@@ -116,7 +115,7 @@ export class CatalogReplica {
   }
 }
 
-/** The keys of the markets that two databases have differently, ascending; a step may have none. */
+/** The keys of the markets in which two databases differ, ascending; a step may have none. */
 export function* differences(one: Database, other: Database): Generator<number[]> {
   const walks = [one, other].map((database) => {
     const next = database.query<Version, [number]>(NEXT_VERSIONS);
@@ -125,7 +124,7 @@ export function* differences(one: Database, other: Database): Generator<number[]
   for (let after = 0; ; ) {
     const [left, right] = walks.map((walk) => walk(after));
     if (left!.length === 0 && right!.length === 0) return;
-    // Beyond the end of a whole step the other one's rows are not known.
+    // A whole step of one database ends here: the rows of the other after it are for the next step.
     const ends = [left!, right!].flatMap((step) => (step.length === STEP_MARKETS ? step.at(-1)!.key : []));
     const end = Math.min(...ends, Number.MAX_SAFE_INTEGER);
     const keys = new Map<number, string>();

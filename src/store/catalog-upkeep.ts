@@ -11,15 +11,15 @@ import { sha256Of } from './file-digest.ts';
 import { NEXT_SEALED, type SealedMarket } from './sealed-files.ts';
 import { inParallel, objectIn, StoredObjects } from './stored-objects.ts';
 
-/** Nodes that are behind, and answers that take long, may need a file for this long after no market has it any more. */
+/** Late nodes, and long answers, may need a file for this long after no market has it any more. */
 const GRACE_MS = UNIT_MS.d!;
 /** When each file was first seen without a market: `{SHA-256: Unix milliseconds}`. */
 const UNNAMED = 'unnamed.json';
 
-/** What `prune` deleted. */
+/** Counts of deleted objects. */
 export interface Pruned {
   readonly files: number;
-  /** Files that are deleted when no market has had them for a day. */
+  /** Files without a market that are not deleted yet: not a day has passed. */
   readonly waitingFiles: number;
   readonly objects: number;
   readonly checkpoints: number;
@@ -27,8 +27,8 @@ export interface Pruned {
 }
 
 /**
- * Deletes files that no market of `databases` has had for a day, and what nodes do not need to start: checkpoints before the last two, the objects
- * before those, and their parts. Only the publisher does it. `mayDelete` is called before each deletion.
+ * Deletes files that no market of `databases` has had for a day, checkpoints before the last two, the objects before those, and parts that
+ * neither of the two names: nodes do not need them to start. Only the publisher does it. `mayDelete` is called before each deletion.
  */
 export async function prune(
   bucket: Bucket,
@@ -70,9 +70,9 @@ export async function prune(
   return pruned;
 }
 
-/** What a bucket has, and what is wrong with it: one sentence for each problem. */
+/** Counts of the objects in a bucket, and a sentence for each problem. */
 export interface PublicationCheck {
-  /** Of the last object. */
+  /** The number of the last object. */
   readonly number: number;
   readonly objects: number;
   readonly checkpoints: number;
@@ -82,8 +82,8 @@ export interface PublicationCheck {
 }
 
 /**
- * Checks that all objects of the catalog from the earlier checkpoint on follow one another, and that everything they and the checkpoints name is
- * there with its size; `isDeep`: with its SHA-256, which reads all of it. `directory` gets a replica.
+ * Checks that all objects of the catalog from the first checkpoint on follow one another, and that all files and parts that they and the
+ * checkpoints name are there with their sizes; `isDeep`: with their SHA-256, which reads all of them. A replica is written into `directory`.
  */
 export async function verifyPublication(bucket: Bucket, directory: string, isDeep: boolean): Promise<PublicationCheck> {
   const problems: string[] = [];

@@ -9,25 +9,25 @@ import { expand } from './database-packs.ts';
 import { sha256Of } from './file-digest.ts';
 import type { Queries } from './queries.ts';
 
-/** The rows of markets that one object has at most, before they are compressed. A market with more has an object of its own. */
+/** Maximum size of the rows of markets in one object, before compression. A market with more has an object of its own. */
 export const OBJECT_BYTES = 4 << 20;
 const OBJECT_BYTES_MAX = 1 << 28;
 const DIGEST_BYTES = 32;
 const NUMBER_DIGITS = 12;
-/** The version of the schema of bookreel.db: it says which columns rows have. */
+/** The version of the schema of bookreel.db, which determines the columns of rows. */
 export const SCHEMA = 8;
 export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
-/** The number of an object and the SHA-256 of its bytes: two copies of one state are the same. */
+/** The number of an object and the SHA-256 of its bytes: two copies with the same state are equal. */
 export interface CatalogState {
   /** 0: the checkpoint with which a catalog begins; its digest is random. */
   readonly number: number;
   readonly digest: string;
 }
-/** That of a database that is no copy of a catalog. */
+/** The state of a database that is no copy of a catalog. */
 export const NO_STATE: CatalogState = { number: 0, digest: '' };
 
-/** The tables that a replica has of each market; each refers only to tables before it. */
+/** The tables with the rows of a market; each refers only to tables before it. */
 export const MARKET_TABLES = [
   'markets',
   'market_details',
@@ -36,7 +36,7 @@ export const MARKET_TABLES = [
   'sealed_markets',
   'sealed_series',
 ] as const;
-/** The rows that belong to no market, by table and condition: of coin prices only their sources. */
+/** The rows that belong to no market, by table and condition. Coin prices have only their series here. */
 export const ARCHIVE_ROWS = [
   ['archive', '1'],
   ['deleted_markets', '1'],
@@ -49,7 +49,7 @@ export type Row = Static<typeof Row>;
 const tablesOf = ({ length }: readonly unknown[]) =>
   Type.Array(Type.Array(Row), { minItems: length, maxItems: length });
 
-/** A changed market: all its rows by the tables of `MARKET_TABLES`; without rows it was deleted. */
+/** A changed market: all its rows, in the order of `MARKET_TABLES`; without rows it was deleted. */
 export const CatalogMarket = Type.Object({
   key: Type.Integer({ minimum: 1 }),
   rows: Type.Optional(tablesOf(MARKET_TABLES)),
@@ -57,7 +57,7 @@ export const CatalogMarket = Type.Object({
 export type CatalogMarket = Static<typeof CatalogMarket>;
 
 /**
- * An object of the catalog, `catalog/000000000123`: what has changed since the object before. Its bytes are the SHA-256 of the rest, then zstd of
+ * An object of the catalog, `catalog/000000000123`: the changes since the object before. Its bytes are the SHA-256 of the rest, then zstd of
  * msgpack of this. It has whole markets, so an object can be applied again.
  */
 export const CatalogObject = Type.Object({
@@ -65,13 +65,13 @@ export const CatalogObject = Type.Object({
   number: Type.Integer({ minimum: 1 }),
   /** The SHA-256 of the object before; the digest of the first checkpoint in the first one. */
   previous: Sha256,
-  /** All rows of what belongs to no market, by `ARCHIVE_ROWS`. */
+  /** All rows that belong to no market, in the order of `ARCHIVE_ROWS`. */
   archive: tablesOf(ARCHIVE_ROWS),
   markets: Type.Array(CatalogMarket),
 });
 export type CatalogObject = Static<typeof CatalogObject>;
 
-/** What is before and after the SHA-256 in the name of the file of a sealed market. */
+/** The name of the file of a sealed market: the text before its SHA-256, and the text after it. */
 export const BOOK_OBJECTS = ['books/', '.db'] as const;
 
 export function sealedObject(sha256: string): string {
@@ -114,7 +114,7 @@ export function isWhole(bytes: Uint8Array): boolean {
   return digest.equals(bytes.subarray(0, DIGEST_BYTES));
 }
 
-/** Reads the rows of a database that a catalog has. Each call within a view of it. */
+/** Reads the rows of a database that belong in a catalog. Call its methods within a view of the database. */
 export class CatalogRows {
   readonly #archive;
   readonly #market;
@@ -131,7 +131,7 @@ export class CatalogRows {
     return this.#archive.map((statement) => statement.values() as Row[]);
   }
 
-  /** Without rows if there is no such market. `isSealed` false: as if it was not sealed. */
+  /** The rows of a market; none if it does not exist. `isSealed` false: as if it was not sealed. */
   market(key: number, isSealed = true): CatalogMarket {
     const [markets, ...others] = this.#market.map((statement, index) =>
       isSealed || index < MARKET_TABLES.indexOf('sealed_markets') ? (statement.values(key) as Row[]) : [],

@@ -118,7 +118,7 @@ export function copyPages(path: string, source: number, target: string): boolean
 }
 
 /**
- * Merges the log of a database into its file, which stays as it is until `Symbol.dispose`: what is written meanwhile is in the log. Undefined if other
+ * Merges the log of a database into its file, which does not change until `Symbol.dispose`: later writes are in the log. Undefined if other
  * connections keep the log from being merged.
  */
 export function holdFile(path: string): Disposable | undefined {

@@ -31,7 +31,7 @@ export function explained<T>(path: string, work: () => T, wrongPath: ErrorKind =
 
 /** The file of a sealed market, as the catalog names it. */
 export interface NamedFile {
-  /** Below the folder of sealed markets. No two files ever have the same. */
+  /** Below the folder of sealed markets. Each file has a path of its own, for ever. */
   readonly path: string;
   readonly bytes: number;
   /** SHA-256 of the file. */
@@ -39,8 +39,8 @@ export interface NamedFile {
 }
 
 /**
- * A file that the view of a database names is not there: what it has may have been deleted after the view was taken, or it has not been
- * brought to this node yet.
+ * A file that the view of a database names is missing: its market may have been deleted after the view was taken, or this node has not fetched
+ * it yet.
  */
 export class MissingFile extends DomainError {
   readonly file: NamedFile | undefined;
@@ -51,7 +51,7 @@ export class MissingFile extends DomainError {
   }
 }
 
-/** The records are asked for of a replica, and only the archive that it is a copy of has them. */
+/** A replica lacks the records that are needed: only the archive that it is a copy of has them. */
 export class AtHome extends DomainError {
   constructor() {
     super(

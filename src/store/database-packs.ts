@@ -8,7 +8,7 @@ import { PAGE_BYTES } from './database-connection.ts';
 const BLOCKS_MAX = 1 << 20;
 /** The blocks of a pack, before they are compressed. */
 const PACK_BYTES = 8 << 20;
-/** The blocks that are looked at in one turn of the event loop: 8 MB at least. */
+/** The blocks that are compared in one turn of the event loop: 8 MB at least. */
 const BLOCKS_PER_TURN = 1024;
 /** A pack of which less than this part is in use is not used again. */
 const USED_MIN = 0.25;

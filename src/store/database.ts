@@ -117,8 +117,8 @@ export class Database {
   }
 
   /**
-   * Until `Symbol.dispose` a statement keeps in memory, not in a temporary file, the pages from which its part is undone if it fails: a deletion
-   * would write more bytes there than to the database. Sorting, and `rebuild`, would be in memory too.
+   * Until `Symbol.dispose`, the pages from which a failed statement is undone are in memory, not in a temporary file: a deletion would write more
+   * bytes there than to the database. Do not sort much, or call `rebuild`, meanwhile: they would use memory too.
    */
   undoInMemory(): Disposable {
     this.#endShared();

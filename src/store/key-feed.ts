@@ -54,14 +54,14 @@ export class KeyFeed {
     };
   }
 
-  /** The position of now. */
+  /** The present position. */
   get position(): number {
     return this.#database.readShared(() => this.#sql.last.get()!.last ?? 0);
   }
 
   /**
-   * All rows, as JSON arrays that are joined by commas. Each step is a view of its own: the changes since the position before the first
-   * step have to follow.
+   * All rows, as JSON arrays that are joined by commas. Each step has a view of its own: read the changes after the position before the first
+   * step, too.
    */
   *rows(): Generator<string> {
     for (const [at, kind] of KEY_ROW_KINDS.entries()) {
@@ -76,7 +76,7 @@ export class KeyFeed {
     }
   }
 
-  /** The rows that have changed since a position; undefined if that is not known any more: all rows are needed again. */
+  /** The rows that have changed after a position; undefined if these are not known any more: then all rows are needed again. */
   changesAfter(after: number): Changes | undefined {
     return this.#database.read(() => {
       const position = this.#sql.last.get()!.last ?? 0;

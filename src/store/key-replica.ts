@@ -16,11 +16,11 @@ export class KeyReplica {
   /** The rows since `begin`, by kind; undefined: `end` was called. */
   #seen: ReadonlyMap<string, Set<string | number>> | undefined;
 
-  /** `check` gets whether a key is known at each look-up, and may throw. */
+  /** `check` is called at each look-up of a key, with true if the key is known; it may throw. */
   constructor(directory: string, check: (isKnown: boolean) => void) {
     const database = Database.inMemory(directory, ACCOUNTS);
     this.#database = database;
-    // Rows arrive in any order, and nobody reads their changes.
+    // Rows arrive in any order, and a node feeds no keys.
     database.query('PRAGMA foreign_keys = OFF').run();
     for (const { name } of database.query<{ name: string }, []>(TRIGGERS).all()) {
       database.query(`DROP TRIGGER ${name}`).run();
@@ -42,7 +42,7 @@ export class KeyReplica {
     );
   }
 
-  /** All rows follow. Until `end` those of before stay too. `secret`: that of the digests of the keys. */
+  /** Begins to store all rows. Earlier rows stay until `end`. `secret`: that of the digests of the keys. */
   begin(secret: Uint8Array): void {
     this.#seen = new Map(KEY_ROW_KINDS.map((kind) => [kind, new Set()]));
     // The write ends the caches of look-ups.

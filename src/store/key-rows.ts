@@ -1,4 +1,4 @@
-/** The kinds of rows that a KeyDirectory reads. Each row follows those that it names. */
+/** The kinds of rows that a KeyDirectory reads. A row refers only to rows of the kinds before its own. */
 export const KEY_ROW_KINDS = ['tier', 'account', 'grant', 'key'] as const;
 export type KeyRowKind = (typeof KEY_ROW_KINDS)[number];
 
@@ -10,7 +10,7 @@ interface KeyRowTable {
   readonly id: string;
   /** The values that follow the primary key. They show no name and no address of a person. */
   readonly values: string;
-  /** A node needs only such rows. */
+  /** The SQL condition of the rows that a node needs. */
   readonly needed: string;
   /** Stores the primary key and the values. */
   readonly store: string;

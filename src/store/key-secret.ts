@@ -49,7 +49,7 @@ export class KeySecret {
     return new KeySecret(secret);
   }
 
-  /** Uses another secret of 32 bytes from now on: that of the machine whose keys this one checks. */
+  /** Uses another secret of 32 bytes from now on: on a node, that of home. */
   become(secret: Uint8Array): void {
     this.#hasher = hasherOf(secret);
   }

@@ -2,7 +2,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 import type { Usage, UsageBatch } from './usage.ts';
 
-/** A node that has not reported for this time is forgotten: it may then not send a batch again. */
+/** A node that has not reported for this time is forgotten: a batch that it sends again would be counted twice. */
 const KEPT_MS = 30 * 86_400_000;
 
 /** A node as it last reported. */

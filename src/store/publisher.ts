@@ -29,14 +29,14 @@ import { discard } from './on-disk.ts';
 import { BOOKS, NEXT_SEALED, SEALED_MARKET, type SealedMarket } from './sealed-files.ts';
 import { inParallel, StoredObjects } from './stored-objects.ts';
 
-/** A replica of what home has published, for differences and checkpoints. It may be deleted: the bucket has all of it. */
+/** A replica of the published catalog, for differences and checkpoints. It may be deleted: the bucket has all of it. */
 const PUBLISHED: DatabaseFile = { ...RECORDINGS, name: 'published.db' };
 const ROLE = { lock: 'publisher.json', work: 'another process publishes' };
 const OBJECTS_PER_CHECKPOINT = 1000;
-/** Changes of one object, which nodes apply between two requests, and files that are uploaded before it: that takes about a second. */
+/** Maximum number of changes in one object, which nodes apply between two requests, and of files that are uploaded before it, in about a second. */
 const [KEYS_PER_STEP, FILES_PER_STEP] = [200, 8];
 const POLL_MS = 500;
-/** All rows are new in the first publication, in no order of their indices. */
+/** For the first publication: all rows are new, and in another order than their indices. */
 const FIRST_CACHE_BYTES = 256 << 20;
 /** A publisher that follows prunes this often. */
 const PRUNE_MS = 86_400_000;
@@ -54,7 +54,7 @@ export interface PublisherOptions {
   readonly clock: () => InstantMs;
   /** One line for the operator. */
   readonly log: (line: string) => void;
-  /** Goes on with the catalog of another archive: the one that this archive was before it was restored. */
+  /** Goes on with the catalog of another archive: that of the archive from which this one was restored. */
   readonly takesOver?: boolean;
   /** See `BucketWriter`. */
   readonly leaseMs?: number | undefined;
@@ -65,9 +65,9 @@ interface PendingObject {
   readonly bytes: Buffer;
 }
 
-/** What was published since the start. */
+/** Counts since the start. */
 export interface Publication {
-  /** Of the last object. */
+  /** The number of the last object. */
   readonly number: number;
   readonly objects: number;
   readonly markets: number;
@@ -77,15 +77,15 @@ export interface Publication {
 
 /**
  * Publishes the sealed markets of an archive and its catalog into a bucket. The catalog is numbered objects, each written only if there is none of
- * its number; `published.db` has what they state together. When this starts, it follows the catalog to its end as a node does, compares it with
- * bookreel.db, and publishes what differs: it does not matter how the publisher before ended, nor on which machine. From then on
- * triggers in bookreel.db note what changes.
+ * its number; `published.db` is a replica of it. When this starts, it follows the catalog to its end as a node does, compares it with bookreel.db,
+ * and publishes the differences: it does not matter how the publisher before ended, nor on which machine. From then on triggers in
+ * bookreel.db note the changes.
  */
 export class Publisher implements AsyncDisposable {
   readonly #options: PublisherOptions;
   readonly #writer: BucketWriter;
   readonly #database: Database;
-  /** What is published. */
+  /** A copy of the published catalog. */
   readonly replica: CatalogReplica;
   readonly #rows: CatalogRows;
   readonly #publishedRows: CatalogRows;
@@ -94,7 +94,7 @@ export class Publisher implements AsyncDisposable {
   readonly #parts: StoredObjects;
   /** SHA-256 of files that cannot be read here: their markets are published as if they were not sealed, so that home answers for them. */
   readonly #unreadable = new Set<string>();
-  /** The next object, if it may have been written: it is never made anew. */
+  /** The next object, if it may have been written: then the same bytes are written again. */
   #pending: PendingObject | undefined;
   #checkpoint: Checkpoint | undefined;
   #upkeep: Promise<void> | undefined;
@@ -151,7 +151,7 @@ export class Publisher implements AsyncDisposable {
     return { number: this.replica.state.number, ...this.#publication };
   }
 
-  /** Publishes all that changed. */
+  /** Publishes all changes. */
   async publish(): Promise<Publication> {
     for (let more = true; more; ) more = await this.#step();
     if (this.#needsCheckpoint) await this.writeCheckpoint();
@@ -159,7 +159,7 @@ export class Publisher implements AsyncDisposable {
   }
 
   /**
-   * Publishes what changes, until the signal: deletions, new and sealed markets within two seconds, other changes within `quietMs`. While the storage
+   * Publishes changes until the signal: deletions, new and sealed markets within two seconds, other changes within `quietMs`. While the storage
    * does not answer, it tries again. Throws 'in-use' if another process has become the publisher.
    */
   async follow(signal: AbortSignal, quietMs = QUIET_MS): Promise<void> {
@@ -197,7 +197,7 @@ export class Publisher implements AsyncDisposable {
     return pruned;
   }
 
-  /** Writes a checkpoint of what is published. */
+  /** Writes a checkpoint of the published catalog. */
   async writeCheckpoint(): Promise<void> {
     await this.#upkeep;
     await this.#writer.hold();
@@ -250,7 +250,7 @@ export class Publisher implements AsyncDisposable {
     }
   }
 
-  /** True if what belongs to no market is not as it was published: the archive's id, or the series of coin prices. */
+  /** True if rows that belong to no market have changed: the archive's id, deleted markets, or the series of coin prices. */
   get #hasOtherChanges(): boolean {
     return !Bun.deepEquals(this.#rows.archive(), this.#publishedRows.archive());
   }
@@ -270,7 +270,7 @@ export class Publisher implements AsyncDisposable {
     return this.#database.read(() => this.#sql.next.get()) !== null;
   }
 
-  /** Uploads files of some of the markets that the bucket lacks. True if it uploaded any. */
+  /** Uploads some of the markets' files that the bucket lacks. True if any was lacking. */
   async #uploadFiles(keys: readonly number[]): Promise<boolean> {
     const sealed = this.#database.read(() => keys.flatMap((key) => this.#sql.sealed.get(key) ?? []));
     const lacking = sealed.filter((each) => !this.#isReady(each)).slice(0, FILES_PER_STEP);
@@ -346,7 +346,7 @@ export class Publisher implements AsyncDisposable {
         );
       }
     } catch (error) {
-      // The other one may publish this archive.
+      // The other process may publish this archive: the changes are noted for it again.
       if (error instanceof DomainError && error.kind === 'in-use') this.#note(markets.map(({ key }) => key));
       throw error;
     }
@@ -359,7 +359,7 @@ export class Publisher implements AsyncDisposable {
     return this.replica.state.number - (this.#checkpoint?.number ?? 0) >= OBJECTS_PER_CHECKPOINT;
   }
 
-  /** Writes a checkpoint, or prunes, if it is time to, while objects are published. */
+  /** Begins to write a checkpoint, or to prune, if it is time to. Objects are published meanwhile. */
   #beginUpkeep(): void {
     if (this.#upkeep !== undefined) return;
     const isDue = this.#needsCheckpoint;
@@ -408,7 +408,7 @@ async function publishedReplica(options: PublisherOptions): Promise<{ replica: C
   );
 }
 
-/** Nodes cannot read an object. What is published next comes after all that are there, and nodes continue from the checkpoint before it. */
+/** Goes on although an object cannot be read: the next one comes after all that are there, and nodes continue from a checkpoint before it. */
 async function goOnAfterDamage(replica: CatalogReplica, { bucket, log }: PublisherOptions): Promise<void> {
   let last = '';
   for await (const { name } of bucket.list('catalog/')) last = name;

@@ -48,7 +48,7 @@ interface OpenFile extends SealedMarket {
   readonly segments: SegmentQueries;
   /** The view in which the catalog named it last. */
   view: number | undefined;
-  /** The number of its last read. */
+  /** The number of the last read of this file. */
   read: number;
 }
 

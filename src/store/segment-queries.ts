@@ -37,7 +37,7 @@ export const SEGMENTS_OF_SERIES = `SELECT series_id AS seriesId, first_ms AS fir
 const INSERT_SEGMENT = `INSERT INTO segments (series_id, first_ms, first_id, last_ms, last_id, records, digest, payload)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** A segment that comes next after all positions from one to before another one. */
+/** A segment that is the next one after every position from `from` (inclusive) to `before` (exclusive). */
 interface KeptSegment {
   readonly row: StoredPayload;
   readonly from: Position;

@@ -6,7 +6,7 @@ import { sha256Of } from './file-digest.ts';
 /** Requests under way. Each has one object in memory: a pack, or the file of a sealed market. */
 const PARALLEL = 4;
 
-/** The objects of a folder of a bucket, each named by its SHA-256, and those among them that something names. Their list is in a temporary file if it is long. */
+/** The objects of a folder of a bucket, whose names are their SHA-256, and which of them a backup or a catalog names. A long list is in a temporary file. */
 export class StoredObjects implements Disposable {
   uploadedBytes = 0;
   readonly #bucket: Bucket;
@@ -37,7 +37,7 @@ export class StoredObjects implements Disposable {
     };
   }
 
-  /** Lists the objects, of which nothing is named. */
+  /** Lists the objects. None is named then. */
   async load(): Promise<void> {
     this.#sqlite.run('UPDATE objects SET named = 2');
     for await (const { name, bytes } of this.#bucket.list(this.#folder)) {

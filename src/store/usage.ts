@@ -17,7 +17,7 @@ export interface UsageRow extends UsageCounts {
   readonly startMs: InstantMs;
 }
 
-/** Counts that another program stores. */
+/** Counts of usage that are not stored yet. */
 export interface UsageBatch {
   readonly rows: readonly UsageRow[];
   /** The last uses of keys. */
