@@ -41,7 +41,7 @@ const PORT = {
   about: 'port to listen on; 0 chooses a free one',
   read: integerFrom(0, 65_535),
 } as const;
-/** The number of a database, and how long its Redis is waited for. */
+/** The number of a database, and how long requests wait for its Redis. */
 const REDIS_PATH = /^\/?\d{0,5}(?:\?wait=[1-9]\d{1,3}ms)?$/;
 /** Part of paths. */
 const PROVIDER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
@@ -87,7 +87,7 @@ export const SETTINGS = {
     flag: '--books <bucket>',
     fallback: 'none',
     example: 's3://acme-books/live',
-    about: 'bucket of sealed markets and the catalog, for nodes: s3://bucket/folder',
+    about: 'bucket with sealed markets and the catalog, for nodes: s3://bucket/folder',
     read: (text) => unless('none', text, notEmpty),
   },
   host: {
@@ -280,20 +280,20 @@ export const SETTINGS = {
   home: {
     flag: '--home <url>',
     fallback: 'none',
-    about: 'of a node: address of home, like http://10.0.0.10:8080',
+    about: 'address of home, for a node: http://10.0.0.10:8080',
     read: (text) => unless('none', text, origin),
   },
   cacheBytes: {
     flag: '--cache-bytes <size>',
     fallback: '10GB',
-    about: 'of a node: sealed markets that stay on its disk, the last used ones',
+    about: 'disk space of a node for sealed markets; those used last stay',
     read: diskFloor,
   },
   /** Milliseconds. */
   homeGrace: {
     flag: '--home-grace <time>',
     fallback: '30s',
-    about: 'of a node: how long known keys are valid while home is not reached',
+    about: 'how long a node accepts the keys that it knows while it cannot reach home',
     read: delay,
   },
   adminPasskeys: {

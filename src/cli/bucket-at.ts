@@ -2,7 +2,7 @@ import { isLoopback } from '../domain/loopback.ts';
 import { Bucket, type BucketTimes, bucketAccess } from '../store/bucket.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Opens a bucket with the settings of AWS. Warns if its endpoint is not encrypted: then others read `what`. */
+/** Opens a bucket with the settings of AWS. Warns if its endpoint is not encrypted: then others can read `what`. */
 export function bucketAt(
   { clock, err }: Pick<Terminal, 'clock' | 'err'>,
   address: string,
@@ -13,7 +13,7 @@ export function bucketAt(
   const { protocol, hostname, origin } = new URL(access.base);
   if (protocol === 'http:' && !isLoopback(hostname)) {
     err(
-      `what goes to and from '${origin}' is not encrypted: who is on the way reads ${what}; name an endpoint with https://\n`,
+      `traffic to and from '${origin}' is not encrypted: anybody on the way can read ${what}; name an endpoint with https://\n`,
     );
   }
   return new Bucket(access, clock, times);

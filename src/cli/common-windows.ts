@@ -4,7 +4,7 @@ import { readSecretFile } from '../store/secret-file.ts';
 
 type Settings = Pick<SettingValues, 'windows' | 'windowsPasswordFile'>;
 
-/** Windows in the Redis of the settings, once it has answered or cannot be reached; undefined without it. Throws 'invalid-parameter'. */
+/** Opens windows in the Redis of the settings, and waits until it has answered or cannot be reached; undefined without one. Throws 'invalid-parameter'. */
 export async function openWindows(
   { windows, windowsPasswordFile }: Settings,
   onChange: RedisDeps['onChange'],
@@ -24,7 +24,7 @@ export async function openWindows(
   return opened;
 }
 
-/** A sentence for each mistake in the settings of Redis. */
+/** Returns a sentence for each mistake in the settings of Redis. */
 export function windowsProblems({ windows, windowsPasswordFile }: Settings): string[] {
   const inFile = 'write that into a file, and name the file with --windows-password-file';
   return [

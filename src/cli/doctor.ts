@@ -15,11 +15,11 @@ export function doctorCommand(terminal: Terminal): CommandUnknownOpts {
       `
 Checks the settings, the clock, the disk, owners and permissions of files, the
 secrets, the write-ahead logs, the last backup, the recorder if one ever ran,
-the Redis of --windows, the proxy, keys of the demo in a public service, and the
-gas keys of payments, for which it asks their nodes. Run it as the user of the
-server, with the server's settings. Findings make the exit code 3. It changes
-nothing, and works while a server is running; 'bookreel verify' checks the
-recordings and accounts themselves.
+the bucket and the home of a node, the Redis of --windows, the proxy, keys of
+the demo in a public service, and the gas keys of payments, for which it asks
+their nodes. Run it as the user of the server, with the server's settings.
+Findings make the exit code 3. It changes nothing, and works while a server is
+running; 'bookreel verify' checks the recordings and accounts themselves.
 
 Examples:
   $ bookreel doctor

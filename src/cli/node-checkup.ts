@@ -8,7 +8,7 @@ import { problemOf } from './start-checks.ts';
 const ANSWER_MS = 5000;
 const TIMES = { answerMs: ANSWER_MS, pauseMs: 100, tries: 2 };
 
-/** What keeps a node from its catalog or its home, and a cache that its disk cannot hold. Asks both. `isThere`: it has a data directory. */
+/** Reports why a node cannot read its catalog or reach home, both of which this asks, and a cache that is larger than its disk. `isThere`: its data directory exists. */
 export async function nodeFindings(home: string, values: SettingValues, isThere: boolean): Promise<string[]> {
   const { books, nodeSecretFile, data, cacheBytes } = values;
   const findings = books === undefined ? ['--home needs --books: it names the bucket of the catalog'] : [];

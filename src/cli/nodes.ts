@@ -13,7 +13,7 @@ const SECRET_CHARS_MIN = 32;
 /** The secret is sent in a header. */
 const SECRET = /^[!-~]+$/;
 
-/** The secret of nodes in a file. Throws 'invalid-parameter' as `readSecretFile` does, and for one that can be guessed or cannot be sent. */
+/** Reads the secret of nodes from a file. Throws 'invalid-parameter' as `readSecretFile` does, and for a secret that is too short or cannot be sent. */
 export function readNodeSecret(path: string): string {
   const secret = readSecretFile(path);
   if (secret.length >= SECRET_CHARS_MIN && SECRET.test(secret)) return secret;
@@ -28,7 +28,7 @@ export interface NodeSettings extends Pick<SettingValues, 'books' | 'home' | 'no
   readonly node?: boolean | undefined;
 }
 
-/** Throws 'invalid-parameter' for settings of a node that do not fit together, as `bucketAccess` does, and for a home without a node. */
+/** Throws 'invalid-parameter' for settings of a node that do not fit together, for --home without --node, and as `bucketAccess` does. */
 export function refuseNodeSettings({ node, home, books, nodeSecretFile, processes, demo }: NodeSettings): void {
   const refused = (sentence: string) => new DomainError('invalid-parameter', sentence);
   if (node !== true && home !== undefined) throw refused('--home is a setting of nodes: give --node too');
@@ -46,11 +46,11 @@ export function refuseNodeSettings({ node, home, books, nodeSecretFile, processe
 interface ServedNodes extends Pick<NodeRoutesDeps, 'secret' | 'version' | 'nowMs' | 'isDraining'> {
   readonly served: Pick<Served, 'archive' | 'registry' | 'activity'>;
   readonly data: string;
-  /** That of all processes of this server; undefined: it is one process. */
+  /** The secret that all processes of this server share; undefined: it is one process. */
   readonly serverSecret: KeySecret | undefined;
 }
 
-/** The part of a server that its nodes use. */
+/** The routes and admissions of home for its nodes. */
 export async function servedNodes({ served, data, serverSecret, ...deps }: ServedNodes): Promise<AppDeps['nodes']> {
   const { nodeRoutes } = await import('../http/node/node-routes.ts');
   const { archive, registry, activity } = served;

@@ -6,8 +6,8 @@ import { FOR_PARENT } from './verify-process.ts';
 const PAUSE_MS = { min: 1000, max: 60_000 };
 
 /**
- * Publishes while a server runs, in a process of its own: what takes long there keeps no request waiting. Its lines are in the server's log. It is
- * started again when it ends, and ends with this process.
+ * Publishes while a server runs, in a process of its own, so that no request waits for it. Its lines are in the server's log. It is started again
+ * when it ends, and ends with this process.
  */
 export function keepPublished(
   log: Pick<Log, 'warn'>,

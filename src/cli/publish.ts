@@ -16,19 +16,20 @@ import { json, printable, type Terminal } from './terminal.ts';
 import { FOR_PARENT } from './verify-process.ts';
 
 const READS = 'the recordings';
-/** Each damaged object is asked for this often, for five seconds. */
+/** The requests for a damaged object before it is a problem: they take five seconds. */
 const VERIFY_TRIES = 5;
 
 const HELP = `
 Nodes ('bookreel serve --node') answer from a bucket of an S3-compatible
 storage: the files of sealed markets, and the catalog of all markets. Only what
 the bucket lacks is uploaded; if the command is killed, run it again for the
-rest. One process publishes into a folder; 'bookreel serve --books' does so by
-itself.
+rest. One process at a time publishes into a folder; a server with 'bookreel
+serve --books' publishes by itself.
 
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, or a
 file named by AWS_SHARED_CREDENTIALS_FILE, say where the bucket is. published.db
-in the data directory has what is published; without it, it is made again.
+in the data directory is a copy of the published catalog, which is made again if
+it is missing.
 
 Examples:
   $ bookreel publish now --books s3://acme-books/live
@@ -79,7 +80,7 @@ function sentenceOf({ number, markets, files, fileBytes }: Publisher['publicatio
 
 function publishVerifyCommand(terminal: Terminal): CommandUnknownOpts {
   return addSettings(programCommand('verify'), 'books')
-    .description('check that all that nodes need is in the bucket')
+    .description('check that the bucket has all that nodes need')
     .option('--deep', 'read all of it, and compare digests')
     .addHelpText(
       'after',

@@ -27,16 +27,16 @@ export interface OpenNode extends AsyncDisposable {
   readonly metrics: readonly Metric[];
 }
 
-/** Nobody waits for these: what fails is asked for again a second later. */
+/** No request waits for the catalog: after a failure it is asked for again a second later. */
 const CATALOG_TIMES = { answerMs: 10_000, pauseMs: 200, tries: 2 };
-/** Signatures of requests to the bucket need the time, which home tells. */
+/** Signatures of requests to the bucket need the time, which home sends. A node waits this long for it. */
 const CLOCK_MS_MAX = 5000;
 const RETRY_MS = 1000;
-/** Files of markets that were deleted, or sealed again, stay for this time. */
+/** Files of markets that were deleted, or sealed again, are removed this often. */
 const SWEEP_MS = 10_000;
 
 /**
- * Opens the copy of home's catalog, as soon as there is one, and follows it and home's keys. Undefined if `stopped` settles before. Throws
+ * Opens the copy of home's catalog, as soon as there is one, and follows it and home's keys. Undefined if `stopped` settles first. Throws
  * 'conflict' for a directory with an archive of its own, and as `bucketAccess` does.
  */
 export async function openNode(
@@ -139,7 +139,7 @@ export async function openNode(
 const OTHER_ARCHIVE =
   'the bucket of --books has the catalog of another archive than home: correct --books or --home; if home was restored from a backup, start this node again';
 
-/** Tries until there is a catalog. False if `stopped` settles first. */
+/** Tries to start the follower until there is a catalog. False if `stopped` settles first. */
 async function hasStarted(follower: CatalogFollower, log: Log, stopped: Promise<void>): Promise<boolean> {
   for (let said = ''; ; ) {
     try {
@@ -168,14 +168,14 @@ function nodeMetrics({ follower, link, cache, forwarded }: Watched): Metric[] {
   const counter = (...[name, help, value]: Named) => metric('counter', `bookreel_node_${name}_total`, help, value);
   return [
     gauge('catalog_number', 'Number of the last object of the catalog that was applied.', () => follower.number),
-    gauge('catalog_age_seconds', 'Time since the end of the catalog was seen.', () => seconds(follower.ageMs)),
-    gauge('home_age_seconds', 'Time since home was heard.', () => seconds(link.ageMs)),
+    gauge('catalog_age_seconds', 'Time since this node had the whole catalog.', () => seconds(follower.ageMs)),
+    gauge('home_age_seconds', 'Time since the last message of home.', () => seconds(link.ageMs)),
     gauge('cache_bytes', 'Size of the sealed markets on this node.', () => read().bytes),
     gauge('cache_files', 'Sealed markets on this node.', () => read().files),
     gauge('storage_up', '0 if the bucket did not answer the last time.', () => (read().isDown ? 0 : 1)),
-    counter('book_hits', 'Look-ups of sealed markets that were on this node.', () => read().hits),
-    counter('book_misses', 'Requests that waited for a sealed market.', () => read().misses),
-    counter('book_fetches', 'Sealed markets that were asked for in the bucket.', () => read().fetches),
+    counter('book_hits', 'Look-ups of sealed markets that found the file on this node.', () => read().hits),
+    counter('book_misses', 'Requests that waited for the file of a sealed market.', () => read().misses),
+    counter('book_fetches', 'Files that this node asked the bucket for.', () => read().fetches),
     counter('forwarded', 'Requests that were sent on to home.', forwarded),
   ];
 }

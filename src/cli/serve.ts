@@ -309,7 +309,7 @@ async function listenUntilStopped(
       ? undefined
       : measure({ ...opened, certificate, listener: () => listening, clock: terminal.clock });
   measured?.metrics.add(...(node?.metrics ?? []));
-  // Processes that count limits together anyway say it once.
+  // The processes of a server share their counts, so one of them logs it.
   const onChange = (isAway: boolean, sentence: string) =>
     link?.isLeading !== false && log[isAway ? 'warn' : 'info'](sentence);
   using windows = await openWindows(options, onChange);
@@ -365,7 +365,7 @@ async function listenUntilStopped(
   const deletions = new LoggedDeletions(served.registry, log);
   const flushUsage = () => served.activity.usage.flush(terminal.clock());
   const flush = () => {
-    // Home stores what a node counts, and keeps accounts and mails.
+    // Home stores the usage that a node counts, and has the accounts and mails.
     if (node !== undefined) return;
     try {
       flushUsage();

@@ -9,7 +9,7 @@ import { printable, type Terminal } from './terminal.ts';
 /** Commands that only look open databases like this: they upgrade nothing. */
 export const LOOK: OpenOptions = { create: false, readOnly: true };
 
-/** Opens the data directory for one command, and closes it also when the command fails. Throws 'conflict' for a node's unless it is only read. `say`: for a message to the operator. */
+/** Opens the data directory for one command, and closes it also when the command fails. Throws 'conflict' if it belongs to a node and is not only read. `say`: for a message to the operator. */
 export async function withArchive<T>(
   terminal: Terminal,
   { data }: { readonly data: string },
@@ -21,7 +21,7 @@ export async function withArchive<T>(
   try {
     mentionUpgrade(say, archive.database);
     if (open.readOnly !== true && archive.database.read(() => archive.sealed.isReplica)) {
-      throw new DomainError('conflict', `'${data}' is of a node, which only follows home: do this in home's directory`);
+      throw new DomainError('conflict', `'${data}' belongs to a node, which only follows home: run this at home`);
     }
     return await work(archive);
   } finally {

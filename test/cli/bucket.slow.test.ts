@@ -86,7 +86,7 @@ test('Commands warn of a bucket that is reached without encryption, and of a dam
   expect((await run('import records.ndjson --data data')).code).toBe(0);
   // Another name of loopback, which the program does not know.
   const open = server.origin.replace('127.0.0.1', '0.0.0.0');
-  const warning = `what goes to and from '${open}' is not encrypted: who is on the way reads the key secret, the accounts and the recordings; name an endpoint with https://\n`;
+  const warning = `traffic to and from '${open}' is not encrypted: anybody on the way can read the key secret, the accounts and the recordings; name an endpoint with https://\n`;
   for (const words of ['backup s3://books --data data', 'restore s3://books --data again']) {
     const { code, stderr } = await run(words, open.replace('//', '//who:secret@'));
     expect([code, stderr.slice(0, warning.length)]).toEqual([0, warning]);
