@@ -3,7 +3,7 @@ import type { InstantMs } from './instant.ts';
 
 const Count = Type.Number({ minimum: 0 });
 
-/** What a node reports to home of itself. */
+/** The state that a node reports to home. */
 export const NodeStatus = Type.Object({
   /** The name of its machine. */
   host: Type.String(),
@@ -14,7 +14,7 @@ export const NodeStatus = Type.Object({
     /** Time since it saw the end of the catalog; null: it has not yet. */
     ageMs: Type.Union([Count, Type.Null()]),
   }),
-  /** `hits`, `misses`: look-ups of sealed markets that were on its disk, and requests that waited for one, since its start. */
+  /** `hits`: look-ups that found the file of a sealed market on its disk; `misses`: requests that waited for one; both since its start. */
   cache: Type.Object({ bytes: Count, bytesMax: Count, files: Count, hits: Count, misses: Count }),
 });
 export type NodeStatus = Static<typeof NodeStatus>;

@@ -35,7 +35,7 @@ export interface Subject {
   readonly limit: number;
 }
 
-/** Windows like those of `Windows`, in which several servers count. Undefined, at once or later: this server must count alone. */
+/** Windows in which several servers count. A result of undefined, at once or later: this server must count alone. */
 export interface CommonWindows {
   /** Counts a request of all these subjects, unless the limit of one is reached. Returns their allowances, in their order. */
   charge(subjects: readonly Subject[]): Promise<readonly Allowance[] | undefined> | undefined;

@@ -1,6 +1,6 @@
 /**
- * The same steps, which fail for good: a generator that has thrown is at its end, so whoever asks it again, in a later view of a database,
- * would take a part of its work for the whole.
+ * The same steps, which throw the same error again after they have thrown: a generator is then at its end, and a caller that continued, in a
+ * later view of a database, would take a part of its work for the whole.
  */
 export function failingForGood<R>(steps: Iterator<void, R>): Pick<Iterator<void, R>, 'next'> {
   let fault: { readonly error: unknown } | undefined;

@@ -74,7 +74,7 @@ export interface AppDeps {
   readonly hasAccounts?: boolean;
   /** The tools for agents, at /mcp. Left out: there is no such path. */
   readonly mcp?: ((deps: McpDeps) => Elysia) | undefined;
-  /** The admissions by nodes, and the routes that nodes use. Left out: there are no nodes. */
+  /** The admissions of requests that nodes send on, and the routes for nodes. Left out: there are no nodes. */
   readonly nodes?: { readonly admissions: Admissions; readonly routes: (host: NodeRoutesHost) => Elysia } | undefined;
   /** True if no request needs a key. Only allowed if no other program can send requests. */
   readonly isOpen?: boolean;
@@ -226,7 +226,7 @@ export function createApp(appDeps: AppDeps) {
   }
   callHooksAtOnce(app.event.request);
   if (nodeAnswers !== undefined) {
-    // Around everything else: home looks at these requests itself.
+    // Around everything else: home checks these requests itself.
     app.wrap((handle, request) => {
       const forwarded = nodeAnswers.forwarded(request, paths, (error, requestId) =>
         answerOf(error, { request, set: { headers: { 'x-request-id': requestId } } }),

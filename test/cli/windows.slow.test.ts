@@ -288,7 +288,7 @@ describe.skipIf(!HAS_REDIS)('servers that count in one Redis', () => {
     expect(await server.alone()).toBe(LIMIT + 1);
     const warnings = server.messages().filter(({ level }) => level === 'warn');
     expect(warnings.map(({ message }) => message)).toEqual([
-      'Redis at 127.0.0.1:1: each process counts limits alone until Redis answers: Connection closed',
+      'Redis at 127.0.0.1:1: each server counts limits alone until Redis answers: Connection closed',
     ]);
   });
 
@@ -311,7 +311,7 @@ describe.skipIf(!HAS_REDIS)('servers that count in one Redis', () => {
     };
     expect(await windowsOf(...redis.patient)).toEqual([]);
     expect(await windowsOf('--windows', redis.url)).toEqual([
-      `Redis at 127.0.0.1:${redis.port}: each process counts limits alone until Redis answers: Connection closed`,
+      `Redis at 127.0.0.1:${redis.port}: each server counts limits alone until Redis answers: Connection closed`,
     ]);
   });
 });

@@ -3,10 +3,10 @@ import type { ReadSide } from './export-writer.ts';
 import type { ColumnValues } from './table-encoder.ts';
 
 const INITIAL_LEVELS = 4096;
-/** Numbers whose codes are found again: of twice as many a file is 1 % smaller, and writing all levels takes longer. */
+/** Numbers whose codes are found again: with twice as many a file is 1 % smaller, and writing takes longer. */
 const CACHED_BITS = 13;
 const CACHED = 2 ** CACHED_BITS;
-/** Of multiplicative hashing: 2^32 divided by the golden ratio (Knuth, The Art of Computer Programming, 6.4). */
+/** The factor of multiplicative hashing: 2^32 divided by the golden ratio (Knuth, The Art of Computer Programming, 6.4). */
 const GOLDEN = 0x9e3779b1;
 
 /** A side that was added before: where its levels begin, and the edits that lead from them to those of the next one. */
@@ -88,7 +88,7 @@ class CodedNumbers {
   readonly #cachedCodes = new Uint32Array(CACHED);
   #divisor = 1;
 
-  /** The codes, with room for so many. The following numbers are in units of this scale. */
+  /** The codes, with room for `length`. The numbers that follow are in units of the scale with this divisor. */
   codesUntil(length: number, divisor: number): Uint32Array {
     if (divisor !== this.#divisor) this.#cached.fill(NaN);
     this.#divisor = divisor;

@@ -15,8 +15,8 @@ const PACKED_AT_ONCE = 8;
 
 /**
  * Writes the values of a column of a group: a data page, and before it a dictionary if that is small and has at most half as many values
- * (apache/parquet-format: README.md, Encodings.md). Codes take whole bytes: so they are written and compressed several times as fast as in
- * the fewest bits, and compressed better. `path` has the elements from the root to the column, of which only a list is repeated.
+ * (apache/parquet-format: README.md, Encodings.md). Codes take whole bytes: these are written and compressed several times as fast as codes
+ * in the fewest bits, and become smaller. `path` has the elements from the root to the column, of which only a list is repeated.
  */
 export function writeColumn(
   writer: ByteWriter,
@@ -67,7 +67,7 @@ export function writeColumn(
   };
 }
 
-/** The values without nulls; each once, with codes, if a dictionary is worth it. A flag may have none. */
+/** The values without nulls; each once, with codes, if a dictionary saves bytes. Booleans may have none. */
 function packedOf({ values, codes: given }: ColumnValues, type: ParquetType): Pick<ColumnValues, 'values' | 'codes'> {
   const saves = (distinct: number, all: number) => 2 * distinct <= all && distinct <= DICTIONARY_MAX;
   if (given !== undefined) {
@@ -86,7 +86,7 @@ function packedOf({ values, codes: given }: ColumnValues, type: ParquetType): Pi
   return { values: [...known.keys()], codes };
 }
 
-/** Writes levels of repetition and definition of required lists with this many items. Returns their number: an empty list has one. */
+/** Writes the repetition and definition levels of required lists with these numbers of items. Returns the number of levels: an empty list has one. */
 function writeListLevels(page: ByteWriter, counts: readonly number[]): number {
   const [starts, empty]: [number[], number[]] = [[], []];
   let next = 0;

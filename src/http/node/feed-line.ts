@@ -4,7 +4,7 @@ import type { NodeSession } from '../plugins/admission.ts';
 
 /** The first line of a feed. It has secrets: it is never logged. */
 export interface Hello {
-  /** That of home. */
+  /** The version of home. */
   readonly version: string;
   readonly archiveId: string;
   /** The secret of the keys' digests, in hexadecimal. */
@@ -20,7 +20,7 @@ export interface FeedLine {
   readonly hello?: Hello;
   /** New and changed rows. */
   readonly rows?: readonly KeyRow[];
-  /** All rows of the beginning have been sent: others that the node has do not exist any more. */
+  /** All rows have been sent once: the node removes the rows that were not among them. */
   readonly ready?: true;
   /** Home's clock. A line has it each second. */
   readonly now?: InstantMs;

@@ -22,23 +22,23 @@ export interface HomeLinkOptions {
   readonly usage: Usage;
   /** How long the known keys are valid without home. */
   readonly graceMs: number;
-  /** The wall clock of this machine: only until home has told its own. */
+  /** The wall clock of this machine, used until home has sent its own. */
   readonly clock: () => InstantMs;
   /** Default: that of this process. */
   readonly monotonicMs?: () => number;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** What the pages of home show of this node. At most 10 kB as JSON. */
+  /** The state of this node that pages of home show. At most 10 kB as JSON. */
   readonly status?: () => object;
 }
 
 type Sender = Admission & { readonly requestId?: string };
 
-/** A feed without a line for this time is given up: home sends one each second. */
+/** A feed without a line for this time is closed: home sends one each second. */
 const SILENT_MS = 5000;
 const PAUSE_MS = { min: 50, max: 1000 };
 /** The head of a forwarded answer may take this long. */
 const HEAD_MS = 30_000;
-/** A refused admission waits so long for another session: home was started again. */
+/** A request whose admission is refused waits this long for a new session: home was started again. */
 const SESSION_MS = 2000;
 const REPORT_MS = 5000;
 /** The last report of a node that stops may take this long. */
@@ -69,7 +69,7 @@ export class HomeLink {
   #nextSession = Promise.withResolvers<void>();
   /** True: all rows have arrived, and the feed is open. */
   #isFollowing = false;
-  /** The monotonic clock when the keys were those of home. */
+  /** The monotonic clock when the keys were last those of home. */
   #heardMs = -Infinity;
   /** Home's clock minus the monotonic one. */
   #offsetMs: number | undefined;
@@ -105,7 +105,7 @@ export class HomeLink {
     return this.#hello;
   }
 
-  /** Time since home was heard; Infinity: never. */
+  /** Time since the last message of home after all keys had arrived; Infinity: never. */
   get ageMs(): number {
     return this.#monotonicMs() - this.#heardMs;
   }
@@ -121,8 +121,8 @@ export class HomeLink {
   }
 
   /**
-   * Home's answer to a request of a client, as it is: its body is not decompressed, redirects are not followed. With `keyId`, the key was
-   * checked and charged here, and home does neither; without it, home does. `requestId`: the one that both logs show; left out: home gives
+   * Home's answer to a request of a client, unchanged: its body is not decompressed, redirects are not followed. With `keyId`, this node has
+   * checked and charged the key, and home does neither; without it, home does both. `requestId`: the id in both logs; left out: home gives
    * one. Throws 'busy' if home is not reached.
    */
   async forward(request: Request, sender: Sender): Promise<Response> {
@@ -198,7 +198,7 @@ export class HomeLink {
         );
         if (!answer.ok) return;
       } catch {
-        // Home is not reached, which the feed says.
+        // Home is not reached: the feed logs it.
         return;
       }
       this.#report = undefined;

@@ -27,11 +27,11 @@ export interface NodeRoutesDeps {
   readonly version: string;
   readonly nowMs: () => InstantMs;
   readonly isDraining: () => boolean;
-  /** A feed that is not read for this time is cut. */
+  /** A feed that its node does not read for this time is closed. */
   readonly readerSeconds?: number;
 }
 
-/** What the app adds. */
+/** The parts of the app that the routes need. */
 export interface NodeRoutesHost {
   readonly rateLimit: RateLimit;
   readonly server: () => Reader['server'];
@@ -40,7 +40,7 @@ export interface NodeRoutesHost {
 
 /** Maximum number of open feeds of a process. */
 const FEEDS_MAX = 256;
-/** How often the keys are looked at for changes. */
+/** The time between two looks for changes of keys. */
 const LOOK_MS = 100;
 const HEARTBEAT_MS = 1000;
 const READER_SECONDS = 20;
@@ -71,7 +71,7 @@ export function nodeRoutes(deps: NodeRoutesDeps, { rateLimit, server, logCut }: 
   const feeds = new Feeds(deps);
   const authenticate = ({ request, set, route = '' }: RequestContext) => {
     if (set.observer !== undefined) set.observer.route = route;
-    // Clients of nodes have nothing to do here.
+    // A request that a node sends on for a client has no access to these routes.
     if (deps.admissions.of(request) !== undefined) throw new DomainError('not-found', 'there is no such path');
     const authorization = request.headers.get('authorization') ?? '';
     if (isEqual(AUTHORIZATION.exec(authorization)?.[1] ?? '', deps.secret)) return;
@@ -117,7 +117,7 @@ function isEqual(given: string, secret: string): boolean {
   return timingSafeEqual(digest(given), digest(secret));
 }
 
-/** The open feeds of this process. A feed that is not read takes no memory: it has a position, and reads what follows when it is read. */
+/** The open feeds of this process. A feed that its node does not read takes no memory: it has a position, and continues from there. */
 class Feeds {
   readonly #deps: NodeRoutesDeps;
   readonly #keys: KeyFeed;
@@ -152,7 +152,7 @@ class Feeds {
     let { position } = this.#keys;
     for (const rows of this.#keys.rows()) {
       yield rowsLine(rows);
-      // Requests have their turn.
+      // Lets requests have their turn.
       await new Promise((resolve) => setImmediate(resolve));
     }
     let isReady = false;

@@ -203,8 +203,8 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
 }
 
 /**
- * Counts a request in windows of several servers before it begins, against the key or the address that it will be charged to. Undefined:
- * nothing is to be waited for.
+ * Counts a request in windows of several servers before it begins, for the key or the address that will be charged. Undefined: there is
+ * nothing to wait for.
  */
 export function askAhead(deps: AccessDeps, cors: Cors | undefined, request: Request): Promise<void> | undefined {
   const { clocks, rateLimit } = deps;
@@ -218,10 +218,10 @@ export function askAhead(deps: AccessDeps, cors: Cors | undefined, request: Requ
     const needsKey = NEEDS_KEY.test(path);
     const holder = needsKey ? keyHolderOf(deps, request, tokenOf(request), clocks().wallMs) : undefined;
     if (holder === undefined) return rateLimit.askForAddress(request);
-    // Tools send requests of /v1, which count.
+    // Tools send requests of /v1, which are counted.
     return path.startsWith('/v1') ? rateLimit.askForKey(request, holder) : undefined;
   } catch {
-    // The request meets the same error again, and it is answered there.
+    // The request runs into the same error again, which is then answered.
     return undefined;
   }
 }

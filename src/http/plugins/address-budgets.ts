@@ -73,7 +73,7 @@ export class AddressBudgets {
   }
 }
 
-/** The allowance of an address, of that of its own limit and that of its network. */
+/** The tighter of two allowances of an address: that of its own limit and that of its network. */
 export function tighter(ofClient: Allowance, ofNetwork: Allowance): AddressAllowance {
   // If both are used up, the client must wait for the later end.
   const difference =

@@ -3,12 +3,12 @@ import { DomainError } from '../../domain/errors.ts';
 import { KeySecret } from '../../store/key-secret.ts';
 import { targetOf } from '../request-target.ts';
 
-/** Of a request that a node forwards: its admission. Of an answer: 'refused' if the admission was not accepted. */
+/** The header with the admission of a request that a node forwards. An answer has it, with 'refused', if the admission was not accepted. */
 export const ADMISSION = 'x-bookreel-admission';
 
 /** The sender of a request that a node forwards. */
 export interface Admission {
-  /** The key, which the node has checked and charged; undefined: the request is checked and charged here. */
+  /** The id of the key, which the node has checked and charged; undefined: this server does both. */
   readonly keyId: string | undefined;
   /** The client's address, in its canonical spelling. */
   readonly address: string;
@@ -23,7 +23,7 @@ export interface NodeSession {
 const SESSION_BYTES = 16;
 /** Session, key, address, counter, signature. Only addresses have dots of their own. */
 const FORM = /^(([0-9a-f]{32})\.(key_\w{1,64})?\.([0-9a-f:.]{1,45}|unknown)\.([1-9]\d{0,14}))\.([\w-]{43})$/;
-/** Requests of a node may overtake each other by so many. */
+/** A request of a node may overtake this many others. */
 const OVERTAKEN_MAX = 4096;
 /** Maximum number of sessions whose counters are kept; each takes about 1 kB. */
 const SESSIONS_MAX = 1024;
@@ -45,13 +45,13 @@ function signatureOf(secret: KeySecret, claim: string, method: string, target: s
 }
 
 /**
- * Admissions by nodes. All processes of a server have one secret, so each accepts the sessions of all, and none those of before its start.
+ * The admissions of nodes. All processes of a server have one secret, so each accepts the sessions of all, and no session from before the start.
  * Each process refuses an admission that it has accepted before.
  */
 export class Admissions {
   readonly #secret: KeySecret;
   readonly #accepted = new WeakMap<Request, Admission>();
-  /** By session, the one that was used last at the end. */
+  /** By session, the last used one at the end. */
   readonly #counters = new Map<string, Counters>();
 
   constructor(secret: KeySecret) {
@@ -63,7 +63,7 @@ export class Admissions {
     return { id, secret: Buffer.from(this.#secretOf(id)).toString('hex') };
   }
 
-  /** Accepts the admission of a request, if it has one: the reason to refuse it, else undefined. A request is accepted once, however often this is called. */
+  /** Accepts the admission of a request, if it has one. Returns an error if the admission is refused. Later calls for the same request change nothing. */
   accept(request: Request): DomainError | undefined {
     const text = request.headers.get(ADMISSION);
     if (text === null || this.#accepted.has(request)) return undefined;
@@ -100,12 +100,12 @@ function refused(why: string): DomainError {
   return new DomainError('forbidden', `the header ${ADMISSION} is refused, because ${why}: only nodes send it`);
 }
 
-/** The counters of a session that were used: all up to OVERTAKEN_MAX below the greatest one, and those that are marked above. */
+/** The used counters of a session: all up to the greatest one less OVERTAKEN_MAX, and those after it that are marked. */
 class Counters {
   readonly #marks = new Uint8Array(OVERTAKEN_MAX);
   #greatest = 0;
 
-  /** False: the counter was used, or may have been. */
+  /** Marks a counter as used. False if it was used, or may have been. */
   take(counter: number): boolean {
     if (counter <= this.#greatest - OVERTAKEN_MAX) return false;
     if (counter > this.#greatest) {

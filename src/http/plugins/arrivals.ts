@@ -60,7 +60,7 @@ export class Arrivals {
   begin({ request, set }: RequestContext): Response | undefined {
     const { edge, addresses, rateLimit, refuse } = this.#deps;
     const { accessLog, cors, isSecure = false } = edge;
-    // The client's address, and the id of the request, depend on it.
+    // The client's address, and the id of the request, depend on the admission.
     const refusal = addresses.admissions?.accept(request);
     const requestId = requestIdOf(request, addresses);
     if (rateLimit.hasWaited(request)) set.isLate = true;

@@ -34,7 +34,7 @@ export class ClientAddresses {
   /** Requests that this process sends itself for those of clients. */
   readonly #senders = new WeakMap<Request, Request>();
 
-  /** Those of nodes, which state the addresses of their clients; undefined: there are no nodes. */
+  /** The admissions of nodes, which state the addresses of their clients; undefined: there are no nodes. */
   readonly admissions: Admissions | undefined;
 
   /** `server`: the one that listens now; null while none does. */

@@ -31,7 +31,7 @@ interface KeyBudget {
   readonly kind: 'key' | 'viewer';
 }
 
-/** The outcome of a request that was counted before it began. */
+/** The allowances of a request that was counted before it began. */
 interface Asked {
   readonly budget: Windows | AddressBudgets;
   /** Undefined: this server must count it. */
@@ -42,8 +42,8 @@ interface Asked {
  * Limits per key, per person who looks at pages, or per address without a valid key. Looking costs no key's budget. All methods that charge,
  * except `chargeKeyAgain`, set X-RateLimit headers.
  *
- * With windows that several servers count in, a request is counted there before it begins (`askForKey`, `askForAddress`), and charging
- * it takes the outcome. This server counts what is allowed too, so that its own windows are right when it must count alone.
+ * With windows of several servers, a request is counted there before it begins (`askForKey`, `askForAddress`), and charging it uses the
+ * allowance from there. This server also counts allowed requests in its own windows, so that they are right when it must count alone.
  */
 export class RateLimit {
   readonly #clocks: () => ClockReading;
@@ -56,7 +56,7 @@ export class RateLimit {
   readonly #common: CommonWindows | undefined;
   readonly #asked = new WeakMap<Request, Asked>();
 
-  /** `isOff`: no counts and no headers. `common`: windows that several servers count in. */
+  /** `isOff`: no counts and no headers. `common`: windows of several servers. */
   constructor(
     clocks: () => ClockReading,
     addresses: ClientAddresses,
@@ -75,7 +75,7 @@ export class RateLimit {
     this.#preflightBudgets = new AddressBudgets(windows);
   }
 
-  /** Counts a request with a valid key in windows of several servers. Undefined: nothing is to be waited for. */
+  /** Counts a request with a valid key in windows of several servers. Undefined: there is nothing to wait for. */
   askForKey(request: Request, holder: RequestHolder): Promise<void> | undefined {
     const budget = this.#budgetOf(holder);
     return this.#ask(request, budget.windows, [commonSubject(budget)]);
@@ -147,7 +147,7 @@ export class RateLimit {
     return this.#common?.charge(subjects)?.then((allowances) => void this.#asked.set(request, { budget, allowances }));
   }
 
-  /** The outcome of a request that was counted in windows of several servers. */
+  /** The allowances of a request that was counted in windows of several servers; undefined: this server must count it. */
   #askedOf(request: Request, budget: Asked['budget']): Asked['allowances'] {
     const asked = this.#common && this.#asked.get(request);
     return asked?.budget === budget ? asked.allowances : undefined;

@@ -6,15 +6,15 @@ import SCRIPT from './redis-windows.lua' with { type: 'text' };
 
 /** Names of all keys in Redis begin with it. */
 const PREFIX = 'bookreel:';
-/** An answer of Redis is waited for this long; the last part because this process may have been busy itself. */
+/** Requests wait this long for an answer of Redis. The last part is a second look: this process may have been busy itself. */
 const WAIT_MS = 50;
 const WAIT_AGAIN_MS = 5;
-/** Redis is tried this often while it is away, each time for less than that. */
+/** The time between two tries to reach a Redis that is away. A try takes less. */
 const RETRY_MS = 1000;
 const OPENING_MS_MAX = 900;
 /** Counts in one script, which keeps Redis busy for about a millisecond. */
 const COUNTS_MAX = 200;
-/** Counted at each connection: a Redis that cannot write, or has the keys of one script on several machines, is away too. */
+/** Counted once in each new connection: a Redis that cannot write, or has the keys of a script on several machines, is away too. */
 const PROBE: readonly Subject[] = ['probe:1', 'probe:2'].map((name) => ({ name, limit: 1_000_000 }));
 /** Seconds. */
 const LATENCIES = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05];
@@ -28,7 +28,7 @@ type Allowances = readonly Allowance[] | undefined;
 interface Group {
   readonly subjects: readonly Subject[];
   requests: number;
-  /** Where the answer has it. */
+  /** Where its numbers begin in the answer of the script. */
   readonly at: number;
 }
 
@@ -77,7 +77,7 @@ class Batch {
     });
   }
 
-  /** Ends the wait of all requests. Undefined: Redis has not counted them. */
+  /** Answers all requests. Undefined: Redis has not counted them. */
   settle(counted: Counted | undefined): void {
     this.#answered.resolve(counted);
   }
@@ -107,8 +107,8 @@ export interface RedisDeps {
 
 /**
  * Windows in Redis or Valkey, so that a limit holds for all servers that use it. Requests that arrive together are counted by one script,
- * and those that arrive meanwhile by the next. While Redis does not answer, or cannot write, each process counts alone; it tries again every
- * second. The clock of Redis alone decides: windows hold where clocks of servers differ.
+ * and those that arrive meanwhile by the next. While Redis does not answer, or cannot write, each server counts alone, and tries Redis again
+ * every second. Only the clock of Redis is used, so windows are right where clocks of servers differ.
  */
 export class RedisWindows implements CommonWindows, Disposable {
   readonly #deps: Required<RedisDeps>;
@@ -152,7 +152,7 @@ export class RedisWindows implements CommonWindows, Disposable {
       if (this.#isDisposed) return client.close();
       client.onclose = (error) => this.#lose(client, error);
       this.#client = client;
-      if (this.#isAway === true) this.#deps.onChange(false, 'Redis answers again: limits hold for all servers');
+      if (this.#isAway === true) this.#deps.onChange(false, 'it answers again, and counts limits for all servers');
       this.#isAway = false;
     } catch (error) {
       client.close();
@@ -172,13 +172,13 @@ export class RedisWindows implements CommonWindows, Disposable {
 
   metrics(): Metric[] {
     return summed([
-      metric('gauge', 'bookreel_rate_windows_away', 'Processes that count limits alone, because Redis is away.', () =>
+      metric('gauge', 'bookreel_rate_windows_away', 'Processes for which Redis is away.', () =>
         this.#isAway === false ? 0 : 1,
       ),
-      metric('counter', 'bookreel_rate_windows_alone_total', 'Requests that only one process counted.', () => {
+      metric('counter', 'bookreel_rate_windows_alone_total', 'Requests that were counted without Redis.', () => {
         return this.#alone;
       }),
-      metric('histogram', 'bookreel_rate_windows_seconds', 'Time until Redis has counted requests.', () =>
+      metric('histogram', 'bookreel_rate_windows_seconds', 'Time that Redis took to count requests.', () =>
         this.#latency.samples(),
       ),
     ]);
@@ -266,6 +266,6 @@ export class RedisWindows implements CommonWindows, Disposable {
     if (this.#isAway === true) return;
     this.#isAway = true;
     const cause = error instanceof Error ? error.message : String(error);
-    this.#deps.onChange(true, `each process counts limits alone until Redis answers: ${cause}`);
+    this.#deps.onChange(true, `each server counts limits alone until Redis answers: ${cause}`);
   }
 }

@@ -47,7 +47,7 @@ export interface Exchange {
   readonly variant?: string | undefined;
 }
 
-/** The server sends smaller ones together with their head. */
+/** The server sends smaller answers in one piece with their head. */
 const LATE_BYTES_MIN = 15 * 1024;
 
 type Body = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;
@@ -78,8 +78,8 @@ export function respond(
 }
 
 /**
- * The server sends the head of a large answer in forty pieces if its handler did not return at once; of a stream that writes once, and has
- * room for all of it, it sends head and body together, with their length.
+ * If a handler did not return at once, the server sends the head of a large answer in forty pieces. A stream that writes once, and has room
+ * for the whole body, is sent together with its head, which states the length.
  */
 function atOnce(body: Blob | Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array> {
   const length = body instanceof Blob ? body.size : body.length;

@@ -16,7 +16,7 @@ export class Lookup {
   readonly #markets: VersionedCache<StoredMarket>;
   readonly #node: Pick<NodeAnswers, 'need' | 'hold'> | undefined;
 
-  /** `node`: left out where all records are. */
+  /** `node`: left out if this machine has all records. */
   constructor(archive: Archive, node?: Pick<NodeAnswers, 'need' | 'hold'>) {
     this.#archive = archive;
     this.#node = node;
@@ -61,7 +61,7 @@ export class Lookup {
     return market;
   }
 
-  /** Keeps the books of a market on this machine until the function that this returns is called: for an answer in steps. */
+  /** Keeps the books of a market on this machine, for an answer in steps. Call the returned function at its end. */
   hold(market: StoredMarket): () => void {
     return this.#node?.hold(market) ?? (() => undefined);
   }

@@ -200,7 +200,7 @@ export function marketsController(deps: ControllerDeps) {
             answered.negotiated,
             answered.etag,
           );
-        // What was known at an instant is counted in the books.
+        // The records known at an instant are counted in the books.
         return answerAboutMarket(deps, exchange, params, asOfMs, prepare, asOfMs !== undefined);
       },
       {

@@ -19,7 +19,7 @@ interface Sender extends Admission {
   readonly requestId: string;
 }
 
-/** What makes a service a node: a machine with a copy of home's catalog, and some of its books. */
+/** The parts of a node: a machine with a copy of home's catalog, and some of its books. */
 export interface NodeDeps {
   readonly books: BookCache;
   /** Rejects with 'busy' if home cannot be reached. */
@@ -28,14 +28,14 @@ export interface NodeDeps {
   readonly notReady: () => string | undefined;
 }
 
-/** The answers of home that are read whole before they are sent. */
+/** Answers of home up to this size are read whole before they are sent. */
 const WHOLE_BYTES_MAX = 8 * 1024 * 1024;
 /** One answer may need the books of this many markets. */
 const FETCHES_MAX = 100;
-/** What is about people, and what needs the records of coins, which only home has. */
+/** Paths about people, and one that needs the records of coins: only home has them. */
 const OF_PEOPLE = /^\/v1\/(?:account|billing)(?:\/|$)/;
 const COIN_PRICES = '/v1/:coin/prices';
-/** Of the connection to home, or set by this node for every answer. */
+/** Headers of the connection to home, and those that this node sets in every answer. */
 const OWN_HEADERS =
   /^(?:connection|keep-alive|transfer-encoding|date|x-ratelimit-.*|x-request-id|x-content-type-options|strict-transport-security|access-control-.*)$/;
 
@@ -50,8 +50,8 @@ interface NodeContext extends Pick<Context, 'request'> {
 }
 
 /**
- * The routes of a node. What needs the books of a market that are not here waits for them, and runs again: nothing else of the service has to wait. What
- * only home can answer is sent on to it.
+ * The routes of a node. A handler that needs the books of a market that are not here runs again when they are: no other request waits. Requests that
+ * only home can answer are sent on to it.
  */
 export class NodeAnswers {
   readonly #deps: NodeDeps;
@@ -76,18 +76,18 @@ export class NodeAnswers {
       throw new MissingFile(`the books of ${market.conditionId} are not here`, file);
   }
 
-  /** Keeps the books of a market here until the function that this returns is called. */
+  /** Keeps the books of a market here. Call the returned function when they are not needed any more. */
   hold(market: StoredMarket): () => void {
     return this.#deps.books.hold(this.#fileOf(market)?.path ?? '');
   }
 
-  /** Lets the handlers of a plugin wait for books, or for home. */
+  /** Makes the handlers of a plugin wait for books, or for home. */
   serve({ routes }: AnyElysia): void {
     for (const route of routes) route.handler = this.#handlerOf(route);
   }
 
   /**
-   * Home's answer to a request that this node does not look at; undefined for the routes of recordings, and for other `paths` of its own.
+   * Home's answer to a request that this node does not check itself; undefined for the routes of recordings, and for other `paths` of its own.
    * `refused`: the answer if home cannot be reached.
    */
   forwarded(
@@ -110,7 +110,7 @@ export class NodeAnswers {
 
   #handlerOf({ path, handler }: Route): Handler {
     const answer = (context: NodeContext): Answer => {
-      // Of a coin at an instant, many markets would have to be read.
+      // An answer about a coin at an instant would need the books of many markets.
       const isOfCoin = context.params?.conditionId === undefined && context.asOfMs !== undefined;
       if (path === COIN_PRICES || isOfCoin) return this.#forward(context);
       return call(context, FETCHES_MAX);
@@ -147,7 +147,7 @@ export class NodeAnswers {
     const headers = Object.fromEntries([...answer.headers].filter(([name]) => !OWN_HEADERS.test(name)));
     const { 'content-length': length, vary } = headers;
     set.isLate = true;
-    // Both name what they add for scripts of other origins.
+    // Home and this node both add this header for scripts of other origins.
     if (vary !== undefined) headers.vary = vary.replace(/, Origin$/, '');
     if (answer.body === null || request.method === 'HEAD') return respond(set, null, headers, answer.status);
     if (Number(length) <= WHOLE_BYTES_MAX) {
@@ -164,7 +164,7 @@ export class NodeAnswers {
   }
 }
 
-/** A page asks with the token of its session, which only home knows. */
+/** Returns true for a request of a page, which has a token of its session: only home knows these. */
 function hasViewToken({ headers }: Request): boolean {
   return headers.get('authorization')?.includes(VIEW_TOKEN_PREFIX) === true;
 }

@@ -169,7 +169,7 @@ function nextSlice(
     const waitMs = archive.database.read(() => stream.writeSlice(writer, latestMs, eventsMax));
     return { waitMs, slice: writer.taken() };
   } catch (error) {
-    // Only the look-ups of the replay and of the market throw the first. A market that is not sealed any more is streamed by home.
+    // Only the look-ups of the replay and of the market throw 'not-found'. Home streams a market that is not sealed any more.
     if ((error instanceof DomainError && error.kind === 'not-found') || error instanceof AtHome) return undefined;
     throw error;
   }

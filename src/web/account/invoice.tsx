@@ -16,7 +16,7 @@ import { PLAN_PATH } from './buy-form.tsx';
 
 const LINES_MAX = 8;
 
-/** GET /account/plan/{quote}/invoice, of this account, or /admin/payments/{quote}/invoice, of `anyAccount`: a document, made to be printed. */
+/** GET /account/plan/{quote}/invoice, of this account, or /admin/payments/{quote}/invoice, of `anyAccount`: a document to print. */
 export function invoicePage(
   { registry, billing }: WebDeps,
   person: Person,

@@ -15,7 +15,7 @@ const ACTIONS: readonly (readonly [keys: string, does: string, isGesture?: true]
   ['Click, tap', 'choose the instant', true],
 ];
 
-/** The help of the page of a market. It is no part of a script, since scripts are limited; the style sheet shows it with a market only. */
+/** The help of the page of a market. It is in the page, since the size of scripts is limited; the style sheet shows it only with a market. */
 export function PlotHelp() {
   return (
     <details class="more plot-help">

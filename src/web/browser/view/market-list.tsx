@@ -29,7 +29,7 @@ export interface MarketListContent {
   readonly list: PagedRows<ListedMarket>;
   /** The address of a market's page. */
   readonly href: (market: ListedMarket) => string;
-  /** Called while a row is drawn: a row is drawn again when what it reads changes. */
+  /** Called while a row is drawn: the row is drawn again when a signal changes that this reads. */
   readonly stateOf: (market: ListedMarket) => ReturnType<typeof marketState>;
 }
 

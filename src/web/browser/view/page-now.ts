@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import type { ListedMarket } from './recordings.ts';
 import type { ReplayClock } from './replay-clock.ts';
 
-/** The instant as of which a page shows the archive: that of a replay, NaN before it is read; the limit of the key; or now. */
+/** The instant as of which a page shows the archive: that of a replay (NaN before it is known), the limit of the key, or now. */
 function pageNowMs({ state: { value: state } }: Connection, clock: ReplayClock | undefined): InstantMs {
   if (clock !== undefined) return Date.parse(clock.shown.value?.now ?? '');
   const asOf = state.kind === 'ready' ? state.connected?.key.asOf : undefined;

@@ -8,8 +8,8 @@ import { ToolButton } from './tool-button.tsx';
 import { SPEEDS } from './view-choices.ts';
 
 /**
- * The instant: a slider over the time of the picture and as wide, steps, and play; nothing of it without books. Then the choices of what is
- * shown.
+ * The controls of the instant: a slider as wide as the picture, steps, and play. There are none without books. Then the choices of what the
+ * picture shows.
  */
 export function Scrubber({ explorer, shown }: MarketContent) {
   const { state, playback } = shown;

@@ -37,7 +37,7 @@ export function showRecordings(root: HTMLElement, connection: Connection): () =>
   const clock =
     root.dataset.replay === 'true' ? new ReplayClock(connection, recordings.query.peek().replay ?? null) : undefined;
   const following = new AbortController();
-  // Without the clock no market is known to be over. It ends with an error of the abort.
+  // Without the clock no market is known to be over. `follow` ends with the error of the abort.
   void clock?.follow(() => undefined, following.signal).catch(() => undefined);
 
   render(<BrowsePage connection={connection} recordings={recordings} later={later} clock={clock} />, root);
