@@ -2019,7 +2019,7 @@ export interface components {
         };
         /** @description The state of the service. */
         State: {
-            /** @description ok, ready, draining or database unavailable. */
+            /** @description ok, ready, draining, database unavailable or, of a node, what it waits for. */
             status: string;
         };
         /** @description The packages of the clients. */

@@ -1021,7 +1021,7 @@ class ReplayHome(_ReplayHome, _ReplayHomeOptional):
 
 class State(TypedDict):
     """The state of the service."""
-    #: ok, ready, draining or database unavailable.
+    #: ok, ready, draining, database unavailable or, of a node, what it waits for.
     status: str
 
 
