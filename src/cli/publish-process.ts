@@ -1,3 +1,4 @@
+import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
 import { ownCommand } from './own-command.ts';
 import { FOR_PARENT } from './verify-process.ts';
@@ -16,7 +17,19 @@ export function keepPublished(
   let child: Bun.Subprocess | undefined;
   let timer: NodeJS.Timeout | undefined;
   let [isOver, pauseMs] = [false, PAUSE_MS.min];
+  const startLater = () => {
+    timer = setTimeout(start, pauseMs);
+    pauseMs = Math.min(2 * pauseMs, PAUSE_MS.max);
+  };
   const start = () => {
+    try {
+      spawn();
+    } catch (error) {
+      log.warn(`publishing waits, because its process could not be started: ${causeOf(error)}`);
+      startLater();
+    }
+  };
+  const spawn = () => {
     const startedMs = performance.now();
     child = Bun.spawn(ownCommand(['publish', '--follow', FOR_PARENT, '--books', books, '--data', data]), {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -25,8 +38,7 @@ export function keepPublished(
       onExit: () => {
         if (isOver) return;
         if (performance.now() - startedMs > PAUSE_MS.max) pauseMs = PAUSE_MS.min;
-        timer = setTimeout(start, pauseMs);
-        pauseMs = Math.min(2 * pauseMs, PAUSE_MS.max);
+        startLater();
       },
     });
     void logLines(log, child.stderr as ReadableStream<Uint8Array>);

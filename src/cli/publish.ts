@@ -6,7 +6,7 @@ import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Bucket, BucketTimes } from '../store/bucket.ts';
 import { draftOf } from '../store/on-disk.ts';
-import type { Publisher } from '../store/publisher.ts';
+import type { Publisher, PublisherOptions } from '../store/publisher.ts';
 import { bucketAt } from './bucket-at.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { type OptionsOf, programCommand, refuseOtherVerbs } from './program-command.ts';
@@ -65,7 +65,12 @@ async function publish(terminal: Terminal, options: OptionsOf<typeof nowCommand>
   const end = new AbortController();
   void first.then(() => end.abort());
   if (options.forParent === true) process.once('disconnect', () => end.abort());
-  await using publisher = await publisherOf(terminal, options, options.takeOver);
+  const takesOver = options.takeOver === true;
+  const opened = await publisherOf(terminal, options, { takesOver, signal: end.signal }).catch((error: unknown) => {
+    if (!end.signal.aborted) throw error;
+  });
+  if (opened === undefined) return;
+  await using publisher = opened;
   const work = options.follow === true ? publisher.follow(end.signal) : publisher.publish();
   await Promise.race([work, first]);
   if (options.checkpoint === true) await publisher.writeCheckpoint();
@@ -142,12 +147,12 @@ Examples:
 async function publisherOf(
   terminal: Terminal,
   { data: directory, books }: { readonly data: string; readonly books: string | undefined },
-  takesOver = false,
+  given: Pick<PublisherOptions, 'takesOver' | 'signal'> = {},
 ): Promise<Publisher> {
   const { Publisher } = await import('../store/publisher.ts');
   const { clock, err } = terminal;
   const log = (line: string) => err(`${printable(line)}\n`);
-  return await Publisher.open({ directory, bucket: bucketOf(terminal, books), clock, log, takesOver });
+  return await Publisher.open({ directory, bucket: bucketOf(terminal, books), clock, log, ...given });
 }
 
 function bucketOf(terminal: Terminal, books: string | undefined, times?: Partial<BucketTimes>): Bucket {

@@ -6,6 +6,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { NodeStatus } from '../domain/node-status.ts';
 import { type Metric, metric } from '../http/metrics/metrics.ts';
 import { HomeLink } from '../http/node/home-link.ts';
+import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
 import type { NodeDeps } from '../http/v1/node-answers.ts';
 import { openServedActivity } from '../store/activity.ts';
@@ -87,7 +88,9 @@ export async function openNode(
   const timer = setInterval(() => {
     if (follower.number === sweptNumber) return;
     sweptNumber = follower.number;
-    sweeping = sweeping.then(() => cache.sweep((path) => database.read(() => sealed.names(path))));
+    sweeping = sweeping
+      .then(() => cache.sweep((path) => database.read(() => sealed.names(path))))
+      .catch((error: unknown) => log.warn(`old files of markets stay: ${causeOf(error)}`));
   }, SWEEP_MS);
   stack.defer(async () => {
     clearInterval(timer);

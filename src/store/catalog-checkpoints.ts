@@ -7,9 +7,8 @@ import type { Bucket } from './bucket.ts';
 import { type CatalogState, numbered, SCHEMA, Sha256 } from './catalog.ts';
 import type { CatalogReplica } from './catalog-replica.ts';
 import { holdFile } from './database-connection.ts';
-import { explained } from './database-errors.ts';
+import { explained, isSystemError, systemSentence } from './database-errors.ts';
 import { readPacks, storePacks, tableBytes, tableOf } from './database-packs.ts';
-import { flush } from './on-disk.ts';
 import { objectIn, type StoredObjects } from './stored-objects.ts';
 
 const FOLDER = 'checkpoints/';
@@ -61,30 +60,42 @@ export function checkpointObject(number: number): string {
   return `${FOLDER}${numbered(number)}.json`;
 }
 
-/** Writes a checkpoint of a replica as it is when this is called; the replica may change meanwhile. Undefined: other connections keep its file from being read. */
+/**
+ * Writes a checkpoint of a replica as it is when this is called; the replica may change meanwhile. Undefined: other connections keep its file from
+ * being read. `mayWrite`: called before each object; rejects if this process is the publisher no more.
+ */
 export async function writeCheckpoint(
   bucket: Bucket,
   replica: CatalogReplica,
   parts: StoredObjects,
   before: Checkpoint | undefined,
+  mayWrite: () => Promise<void> = async () => undefined,
 ): Promise<Checkpoint | undefined> {
   const { state, archiveId } = replica;
   using held = holdFile(replica.database.path);
   if (held === undefined || archiveId === undefined) return undefined;
   const known = before === undefined ? undefined : tableOf(await parts.get(before.table));
-  const table = await storePacks(replica.database.path, known, parts.put, parts.has);
+  const put: typeof parts.put = async (bytes) => {
+    await mayWrite();
+    return await parts.put(bytes);
+  };
+  const table = await storePacks(replica.database.path, known, put, parts.has);
   const checkpoint: Checkpoint = {
     ...{ format: 'bookreel-checkpoint', schema: SCHEMA, ...state, archiveId },
-    table: await parts.put(tableBytes(table)),
+    table: await put(tableBytes(table)),
     packs: table.packs.map(({ sha256 }) => sha256),
   };
   const bytes = Buffer.from(`${JSON.stringify(checkpoint)}\n`);
-  if (!(await bucket.create(checkpointObject(state.number), bytes)))
-    await bucket.put(checkpointObject(state.number), bytes);
+  await mayWrite();
+  const name = checkpointObject(state.number);
+  if (await bucket.create(name, bytes)) return checkpoint;
+  // The first object of a catalog names its first checkpoint.
+  if (state.number === 0) throw new DomainError('in-use', `another process has begun a catalog in '${bucket.address}'`);
+  await bucket.put(name, bytes);
   return checkpoint;
 }
 
-/** Writes the replica of a checkpoint into a new file, which is on disk when this returns. Throws 'unreadable' if a part is damaged or missing. */
+/** Writes the replica of a checkpoint into a new file. Throws 'unreadable' if a part is damaged or missing, 'unavailable' if the disk is full. */
 export async function downloadCheckpoint(bucket: Bucket, { table }: Checkpoint, path: string): Promise<void> {
   const get = async (sha256: string) => await objectIn(bucket, `${PARTS}${sha256}`, sha256);
   const found = tableOf(await get(table));
@@ -94,10 +105,12 @@ export async function downloadCheckpoint(bucket: Bucket, { table }: Checkpoint, 
   });
   try {
     await readPacks(found, get, file);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    throw new DomainError('unavailable', systemSentence(error, 'written', path), { cause: error });
   } finally {
     closeSync(file);
   }
-  flush(path);
 }
 
 export function stateOf({ number, digest }: Checkpoint): CatalogState {

@@ -1,4 +1,4 @@
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { DomainError } from '../domain/errors.ts';
@@ -14,7 +14,8 @@ import {
 import { CatalogReplica } from './catalog-replica.ts';
 import { Database } from './database.ts';
 import { type DatabaseFile, RECORDINGS } from './database-file.ts';
-import { discard, draftOf } from './on-disk.ts';
+import { sha256Of } from './file-digest.ts';
+import { discard, draftOf, flush } from './on-disk.ts';
 
 /** Objects that are read at the same time by a follower that is behind, each of 4 MB at most. */
 const AHEAD = 8;
@@ -96,6 +97,7 @@ export class CatalogFollower implements Disposable {
   async start(): Promise<void> {
     const { directory, bucket } = this.#options;
     const path = join(directory, this.#file.name);
+    this.#discardDrafts();
     if (!existsSync(path) && !(await this.#fromCheckpoint((found) => this.#download(found, path)))) {
       throw new DomainError(
         'unavailable',
@@ -134,8 +136,10 @@ export class CatalogFollower implements Disposable {
       if (!(error instanceof DomainError)) throw error;
       this.#report(error);
       if (error.kind !== 'unreadable') return;
-      // A later checkpoint needs no damaged object.
-      const isBetter = await this.#fromCheckpoint((found) => this.#adopt(found)).catch(ifUnavailable);
+      // A later checkpoint needs no damaged object. That of another catalog may have any number.
+      const isBetter = await this.#isOfOther()
+        .then((isOther) => this.#fromCheckpoint((found) => this.#adopt(found), isOther ? -1 : this.number))
+        .catch(ifUnavailable);
       if (isBetter === true) await this.poll(false);
     }
   }
@@ -166,6 +170,12 @@ export class CatalogFollower implements Disposable {
   async #search(): Promise<void> {
     const { bucket } = this.#options;
     const { number } = this.replica.state;
+    if (this.#currentMs === -Infinity && (await this.#isOfOther())) {
+      throw new DomainError(
+        'unreadable',
+        `'${bucket.address}' has another catalog than '${this.replica.database.path}'`,
+      );
+    }
     const next = catalogObject(number + 1);
     const isLater =
       (await bucket.get(catalogObject(number + 2))) !== undefined ||
@@ -175,10 +185,28 @@ export class CatalogFollower implements Disposable {
     throw new DomainError('unreadable', `'${next}' is missing in '${bucket.address}', and later objects are there`);
   }
 
-  /** Uses the newest checkpoint that is whole and newer than the replica. False if there is none. */
-  async #fromCheckpoint(use: (found: Checkpoint) => Promise<void>): Promise<boolean> {
+  /**
+   * True if the bucket has a catalog that the replica is no part of: one that was begun anew, or went on from an earlier object. A single object that was
+   * lost proves nothing, and neither do older objects, which are pruned once there are newer checkpoints.
+   */
+  async #isOfOther(): Promise<boolean> {
+    const { bucket } = this.#options;
+    const { number, digest } = this.replica.state;
+    const newest = (await checkpointNumbers(bucket)).at(-1) ?? -1;
+    if (newest < 0 || newest > number) return false;
+    if (newest === number) {
+      const found = await checkpointOf(bucket, number).catch(unlessUnreadable);
+      return found !== undefined && found.digest !== digest;
+    }
+    const own = await bucket.get(catalogObject(number));
+    if (own !== undefined) return sha256Of(own.bytes) !== digest;
+    return number - 1 > newest && (await bucket.get(catalogObject(number - 1))) === undefined;
+  }
+
+  /** Uses the newest checkpoint that is whole and newer than `after`. False if there is none. */
+  async #fromCheckpoint(use: (found: Checkpoint) => Promise<void>, after = -1): Promise<boolean> {
     const { bucket, log } = this.#options;
-    const numbers = (await checkpointNumbers(bucket)).filter((number) => number > (this.#replica?.state.number ?? -1));
+    const numbers = (await checkpointNumbers(bucket)).filter((number) => number > after);
     for (const number of numbers.reverse()) {
       try {
         const found = await checkpointOf(bucket, number);
@@ -193,10 +221,20 @@ export class CatalogFollower implements Disposable {
     return false;
   }
 
+  /** Deletes what a killed process has left. */
+  #discardDrafts(): void {
+    const { directory } = this.#options;
+    const begins = `${this.#file.name}.partial-`;
+    for (const name of existsSync(directory) ? readdirSync(directory) : []) {
+      if (name.startsWith(begins)) discard(join(directory, name));
+    }
+  }
+
   async #download(found: Checkpoint, path: string): Promise<void> {
     const draft = draftOf(path);
     try {
       await downloadCheckpoint(this.#options.bucket, found, draft);
+      flush(draft);
       renameSync(draft, path);
     } finally {
       discard(draft);
@@ -223,6 +261,10 @@ export class CatalogFollower implements Disposable {
       );
     this.#fault = fault;
   }
+}
+
+function unlessUnreadable(error: unknown): undefined {
+  if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
 }
 
 function ifUnavailable(error: unknown): false {

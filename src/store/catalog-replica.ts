@@ -19,6 +19,7 @@ const SET_STATE = `INSERT INTO replica (only_row, number, digest) VALUES (1, ?, 
 export const NEXT_VERSIONS = `SELECT market_key AS key, revision, seal FROM markets NOT INDEXED
   LEFT JOIN sealed_markets USING (market_key) WHERE market_key > ? ORDER BY market_key LIMIT ${STEP_MARKETS}`;
 /** Each refers only to tables after it. */
+const SERIES_OF_COINS = ARCHIVE_ROWS.findIndex(([table]) => table === 'series');
 const DELETED_TABLES = MARKET_TABLES.toReversed();
 
 interface Version {
@@ -77,6 +78,7 @@ export class CatalogReplica {
       for (const { key } of markets) this.#delete(key);
       for (const statement of sql.deleteArchive) statement.run();
       for (const { rows } of markets) if (rows !== undefined) this.#add(rows);
+      for (const [id] of archive[SERIES_OF_COINS] ?? []) this.#deleteOfSeries(Number(id));
       for (const [index, rows] of archive.entries()) for (const row of rows) sql.addArchive[index]!.run(...row);
       sql.setState.run(state.number, state.digest);
     });
@@ -99,6 +101,11 @@ export class CatalogReplica {
     );
   }
 
+  #deleteOfSeries(id: number): void {
+    const other = this.#sql.ofSeries.get(id);
+    if (other?.key != null) this.#delete(other.key);
+  }
+
   #delete(key: number): void {
     for (const statement of this.#sql.delete) statement.run(key);
   }
@@ -107,10 +114,7 @@ export class CatalogReplica {
   #add(rows: NonNullable<CatalogMarket['rows']>): void {
     const named = this.#sql.named.get(String(rows[0]![0]![1]));
     if (named !== null) this.#delete(named.key);
-    for (const [id] of rows[MARKET_TABLES.indexOf('series')]!) {
-      const other = this.#sql.ofSeries.get(Number(id));
-      if (other?.key != null) this.#delete(other.key);
-    }
+    for (const [id] of rows[MARKET_TABLES.indexOf('series')]!) this.#deleteOfSeries(Number(id));
     for (const [index, statement] of this.#sql.add.entries()) for (const row of rows[index]!) statement.run(...row);
   }
 }

@@ -58,6 +58,8 @@ export interface PublisherOptions {
   readonly takesOver?: boolean;
   /** See `BucketWriter`. */
   readonly leaseMs?: number | undefined;
+  /** Ends what takes long: the first publication, a checkpoint, deletions. `open` then rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface PendingObject {
@@ -190,8 +192,7 @@ export class Publisher implements AsyncDisposable {
   async prune(): Promise<Pruned> {
     await this.#upkeep;
     const { bucket, clock } = this.#options;
-    const mayDelete = async () => await this.#writer.holdStep();
-    const pruned = await prune(bucket, [this.replica.database, this.#database], clock(), mayDelete);
+    const pruned = await prune(bucket, [this.replica.database, this.#database], clock(), this.#mayWrite);
     for (const objects of [this.#files, this.#parts]) await objects.load();
     this.#noteLackingFiles();
     return pruned;
@@ -201,7 +202,8 @@ export class Publisher implements AsyncDisposable {
   async writeCheckpoint(): Promise<void> {
     await this.#upkeep;
     await this.#writer.hold();
-    const made = await writeCheckpoint(this.#options.bucket, this.replica, this.#parts, this.#checkpoint);
+    const { bucket } = this.#options;
+    const made = await writeCheckpoint(bucket, this.replica, this.#parts, this.#checkpoint, this.#mayWrite);
     if (made === undefined) throw new DomainError('unavailable', `'${PUBLISHED.name}' is being read: run this again`);
     this.#checkpoint = made;
   }
@@ -226,12 +228,20 @@ export class Publisher implements AsyncDisposable {
     // A catalog begins with a checkpoint.
     if (this.replica.state.digest === '') {
       this.replica.database.limitCache(FIRST_CACHE_BYTES);
-      for (let more = true; more; ) more = await this.#step();
+      for (let more = true; more; ) {
+        this.#options.signal?.throwIfAborted();
+        more = await this.#step();
+      }
       const archive = this.#database.read(() => this.#rows.archive());
       this.replica.apply({ archive, markets: [] }, { number: 0, digest: randomBytes(32).toString('hex') });
     }
     if (this.#checkpoint === undefined || isRepaired) await this.writeCheckpoint();
   }
+
+  readonly #mayWrite = async (): Promise<void> => {
+    if (this.#options.signal?.aborted === true) throw new DomainError('unavailable', 'this command ends');
+    await this.#writer.holdStep();
+  };
 
   #note(keys: readonly number[]): void {
     if (keys.length === 0) return;
@@ -242,6 +252,8 @@ export class Publisher implements AsyncDisposable {
 
   /** Notes the sealed markets whose files are not in the bucket, or are not of their size there. */
   #noteLackingFiles(): void {
+    // They may have been restored.
+    this.#unreadable.clear();
     for (let after = 0; ; ) {
       const next = this.#database.read(() => this.#sql.nextSealed.get(after));
       if (next === null) return;

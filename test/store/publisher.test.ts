@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { SCHEMA } from '../../src/store/catalog.ts';
+import { CatalogRows, SCHEMA } from '../../src/store/catalog.ts';
 import { RECORDINGS } from '../../src/store/database-file.ts';
 import { Deletion } from '../../src/store/deletion.ts';
 import { schemaDifference } from '../../src/store/schema-difference.ts';
@@ -90,4 +90,64 @@ test('an archive that is not published notes no changes', async () => {
 
 test('the version of the rows in a catalog is that of the schema', () => {
   expect<number>(SCHEMA).toBe(RECORDINGS.version);
+});
+
+test('A node whose bucket has another catalog, which was begun anew with lower numbers, takes its rows and follows it.', async () => {
+  await using place = await PublishedPlace.open();
+  const { archive } = place.held;
+  await importRecords(archive, marketsOfBooks(0, 4, 5));
+  await place.publish();
+  for (let more = 6; more < 9; more += 1) {
+    await importRecords(archive, marketsOfBooks(0, 2, more));
+    await place.publish();
+  }
+  const directory = place.newDirectory();
+  const before = await place.follower(directory);
+  expect(before.number).toBeGreaterThan(2);
+  before[Symbol.dispose]();
+  place.server.objects.clear();
+  const [{ key }] = archive.database.query<{ key: number }, []>('SELECT MIN(market_key) AS key FROM markets').all() as [
+    { key: number },
+  ];
+  for (const _ of new Deletion(archive, { ...ANYTHING, marketKeys: [key] }).run());
+  await place.publish();
+  using after = await place.follower(directory);
+  expect([after.number, after.fault]).toEqual([0, undefined]);
+  expect(catalogRows(after.replica.database)).toEqual(catalogRows(archive.database));
+  await importRecords(archive, marketsOfBooks(2, 1, 9));
+  await place.publish();
+  await after.poll(false);
+  expect([after.number, after.fault]).toEqual([1, undefined]);
+  expect(catalogRows(after.replica.database)).toEqual(catalogRows(archive.database));
+});
+
+test('The series of a coin may have the id of a series whose market is deleted by a later object.', async () => {
+  await using place = await PublishedPlace.open();
+  await importRecords(place.held.archive, marketsOfBooks(0, 2, 5));
+  await place.publish();
+  using node = await place.follower();
+  const { replica } = node;
+  const series = replica.database.read(() => replica.database.query('SELECT * FROM series LIMIT 1').values())[0]!;
+  const rows = new CatalogRows(replica.database).archive();
+  const ofCoin = [series[0], 'coin-price', null, null, 'btc', 'chainlink', null] as never;
+  replica.apply({ archive: rows.map((each, index) => (index === 2 ? [ofCoin] : each)), markets: [] });
+  const left = replica.database.read(() =>
+    replica.database.query<{ n: number }, []>('SELECT COUNT(*) AS n FROM markets').get(),
+  );
+  expect(left).toEqual({ n: 1 });
+});
+
+test('A first publication ends with a signal, and the next one goes on without waiting.', async () => {
+  await using place = await PublishedPlace.open();
+  await importRecords(place.held.archive, marketsOfBooks(0, 4, 5));
+  const end = new AbortController();
+  place.server.fault = ({ method }) => {
+    if (method === 'PUT') end.abort();
+    return undefined;
+  };
+  await expect(place.publisher({ signal: end.signal })).rejects.toThrow();
+  await using publisher = await place.publisher();
+  await publisher.publish();
+  using node = await place.follower();
+  expect(catalogRows(node.replica.database)).toEqual(catalogRows(place.held.archive.database));
 });

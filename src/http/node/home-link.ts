@@ -128,7 +128,7 @@ export class HomeLink {
   async forward(request: Request, sender: Sender): Promise<Response> {
     const { method, signal: leaving } = request;
     // Bodies are small: a server accepts no large ones.
-    const body = request.body === null ? null : await request.arrayBuffer();
+    const body = request.body === null ? null : await request.arrayBuffer().catch(() => Promise.reject(notReached()));
     const url = new URL(`${this.#options.home}${targetOf(request)}`);
     const target = url.href.slice(url.origin.length);
     for (let isLast = false; ; isLast = true) {
@@ -144,8 +144,9 @@ export class HomeLink {
         const keepalive = REPEATABLE.test(method) && !isLast;
         const init = { method, headers, body, redirect: 'manual', decompress: false, keepalive } as const;
         answer = await this.#fetch(url, init, leaving);
-      } catch (error) {
-        if (leaving.aborted) throw error;
+      } catch {
+        // The client has left: nobody reads this.
+        if (leaving.aborted) throw notReached();
         // Home may have closed a connection at this moment, or be started again.
         if (isLast || !REPEATABLE.test(method)) throw notReached();
         await Promise.race([nextSession, delay(PAUSE_MS.min)]);

@@ -211,7 +211,7 @@ export function askAhead(deps: AccessDeps, cors: Cors | undefined, request: Requ
   const path = pathOf(request);
   if (UNCOUNTED.has(path) || path.startsWith('/node/')) return undefined;
   try {
-    deps.admissions?.accept(request);
+    if (deps.admissions?.accept(request) !== undefined) return undefined;
     // A node has counted it.
     if (deps.admissions?.of(request)?.keyId !== undefined) return undefined;
     if (cors?.isPreflight(request) === true) return rateLimit.askForAddress(request, true);
