@@ -84,6 +84,21 @@ test('answers of home come back as they are: status, cookies, redirects, compres
   expect([head.status, await head.text()]).toEqual([200, '']);
 });
 
+test('Streams of clients leave connections to other requests and to the storage, and many requests at once wait for one another.', async () => {
+  const streams = await Promise.all(Array.from({ length: 96 }, () => forward('/endless')));
+  await expect(forward('/endless')).rejects.toThrow('too many streams come from the service behind this one');
+  const answers = await Promise.all(Array.from({ length: 400 }, () => forward('/packed')));
+  expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  for (const answer of answers) await answer.bytes();
+  const [first, ...others] = streams;
+  await first!.body!.cancel();
+  const next = await forward('/endless');
+  const reader = next.body!.getReader();
+  expect(Buffer.from((await reader.read()).value!).toString()).toBe('begun');
+  await reader.cancel();
+  for (const other of others) await other.body!.cancel();
+});
+
 test('Home neither charges nor counts a key that a node has charged, also for refusals.', async () => {
   const { key, apiKey } = home.key('charged@example.com', { requestsPerMinute: 3 });
   const own = () => home.activity.usage.list([apiKey.id], 0, NOW_MS + 3_600_000, 3_600_000);

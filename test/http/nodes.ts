@@ -151,7 +151,8 @@ function echo(addresses: ClientAddresses): Elysia {
     )
     .get('/elsewhere', () => new Response(null, { status: 303, headers: { location: '/echo' } }))
     .get('/packed', () => new Response(Bun.gzipSync('packed'), { headers: { 'content-encoding': 'gzip' } }))
-    .get('/parts', () => new Response(parts()));
+    .get('/parts', () => new Response(parts()))
+    .get('/endless', () => new Response(new ReadableStream({ start: (sent) => sent.enqueue(Buffer.from('begun')) })));
   return app;
 }
 

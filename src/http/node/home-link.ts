@@ -36,6 +36,10 @@ type Sender = Admission & { readonly requestId?: string };
 /** A feed without a line for this time is closed: home sends one each second. */
 const SILENT_MS = 5000;
 const PAUSE_MS = { min: 50, max: 1000 };
+/** Bun opens 256 connections at once, for the storage and the feed too: requests of clients never take all of them. */
+const [UNANSWERED_MAX, STREAMS_MAX] = [96, 96];
+/** Requests that wait for one of the connections. */
+const WAITING_MAX = 1000;
 /** The head of a forwarded answer may take this long. */
 const HEAD_MS = 30_000;
 /** A request whose admission is refused waits this long for a new session: home was started again. */
@@ -79,6 +83,11 @@ export class HomeLink {
   #timer: NodeJS.Timeout | undefined;
   /** The last problem with each, while there is one. */
   readonly #problems: { keys?: string | undefined; usage?: string | undefined } = {};
+  #waiting = 0;
+  /** Settles when a request has its answer. */
+  #answered = Promise.withResolvers<void>();
+  /** The answers of home without an end in sight that are being sent on. */
+  #streams = 0;
   /** Ends the requests whose answers have not begun, when home is silent. */
   readonly #unanswered = new Set<AbortController>();
 
@@ -134,6 +143,7 @@ export class HomeLink {
     for (let isLast = false; ; isLast = true) {
       const session = this.#hello?.session;
       if (session === undefined || !this.isReached) throw notReached();
+      await this.#turn();
       const headers = forwardedHeaders(request, sender);
       this.#counter += 1;
       headers.set(ADMISSION, signedAdmission(session, sender, this.#counter, method, target));
@@ -152,7 +162,7 @@ export class HomeLink {
         await Promise.race([nextSession, delay(PAUSE_MS.min)]);
         continue;
       }
-      if (!answer.headers.has(ADMISSION)) return passedOn(answer);
+      if (!answer.headers.has(ADMISSION)) return this.#passedOn(answer);
       await answer.body?.cancel();
       if (isLast) throw notReached();
       // Home did nothing. It was started again, and its new session arrives with the next feed.
@@ -293,7 +303,54 @@ export class HomeLink {
     } finally {
       clearTimeout(timer);
       this.#unanswered.delete(unanswered);
+      this.#answered.resolve();
+      this.#answered = Promise.withResolvers();
     }
+  }
+
+  /** Waits until one more request may be sent. Throws 'busy' if too many wait. */
+  async #turn(): Promise<void> {
+    while (this.#unanswered.size >= UNANSWERED_MAX) {
+      if (this.#waiting >= WAITING_MAX) throw tooMany('requests wait for');
+      this.#waiting += 1;
+      await this.#answered.promise;
+      this.#waiting -= 1;
+    }
+  }
+
+  /** A stream counts until its end: it takes one of the connections of this process. */
+  #passedOn({ status, headers, body }: Response): Response {
+    const passed = new Headers(headers);
+    for (const name of HOP_HEADERS) passed.delete(name);
+    if (body === null || headers.has('content-length')) return new Response(body, { status, headers: passed });
+    if (this.#streams >= STREAMS_MAX) {
+      void body.cancel().catch(() => undefined);
+      throw tooMany('streams come from');
+    }
+    this.#streams += 1;
+    const reader = body.getReader();
+    let isOpen = true;
+    const end = () => {
+      if (isOpen) this.#streams -= 1;
+      isOpen = false;
+    };
+    const counted = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const { done, value } = await reader.read().catch((error: unknown) => {
+          end();
+          throw error;
+        });
+        if (value !== undefined) controller.enqueue(value);
+        if (!done) return;
+        end();
+        controller.close();
+      },
+      cancel: async (reason) => {
+        end();
+        await reader.cancel(reason);
+      },
+    });
+    return new Response(counted, { status, headers: passed });
   }
 
   #warnOfFeed(problem: string): void {
@@ -330,8 +387,6 @@ function forwardedHeaders({ headers, url }: Request, { keyId, requestId }: Sende
   return forwarded;
 }
 
-function passedOn({ status, headers, body }: Response): Response {
-  const passed = new Headers(headers);
-  for (const name of HOP_HEADERS) passed.delete(name);
-  return new Response(body, { status, headers: passed });
+function tooMany(what: string): DomainError {
+  return new DomainError('busy', `too many ${what} the service behind this one: try again later`);
 }
