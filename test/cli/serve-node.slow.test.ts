@@ -119,7 +119,11 @@ test('A node that waits for its catalog stops, and a directory with an archive o
 test('Commands that write do not accept the directory of a node; those that look do.', async () => {
   for (const words of [['seal'], ['import', join(directory.path, 'node-secret')], ['serve', '--port', '0']]) {
     const { code, stderr } = await runExecutable([...words, '--data', DATA]);
-    expect([words, code, stderr]).toEqual([words, 1, expect.stringContaining('belongs to a node, which only follows home')]);
+    expect([words, code, stderr]).toEqual([
+      words,
+      1,
+      expect.stringContaining('belongs to a node, which only follows home'),
+    ]);
   }
   expect((await runExecutable(['status', '--data', DATA])).code).toBe(0);
   expect((await runExecutable(['markets', '--data', DATA])).code).toBe(0);

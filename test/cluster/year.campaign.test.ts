@@ -121,7 +121,9 @@ describe.skipIf(!HAS_CEPH)('a year (needs Ceph)', () => {
     const taken: number[] = [];
     for (let skip = 0; skip < 200; skip += 1) {
       const askedMs = performance.now();
-      const answer = await ask(node.origin, key, { path: `/v1/eth/markets?limit=100&skip=${Math.floor((skip * MARKETS) / 2000)}` });
+      const answer = await ask(node.origin, key, {
+        path: `/v1/eth/markets?limit=100&skip=${Math.floor((skip * MARKETS) / 2000)}`,
+      });
       expect([answer.status, ((await answer.json()) as { data: unknown[] }).data.length]).toEqual([200, 100]);
       taken.push(performance.now() - askedMs);
     }
