@@ -517,13 +517,14 @@ describe.skipIf(LACKS.length > 0)(`three nodes${LACKS.length === 0 ? '' : ` (nee
   test('A catalog object that was lost keeps a node at its state, until there is a later checkpoint.', async () => {
     await using all = await setting({ sealed: 6 });
     const { home, cluster, key, storage } = all;
-    const [first, , last] = cluster.nodes as [Member, Member, Member];
+    const [first, second, last] = cluster.nodes as [Member, Member, Member];
     await warm(all, cluster.nodes, pageOf(home.sealed[0]!));
     const numberOf = async (node: Member) => (await node.scrape()).sum('bookreel_node_catalog_number');
     const number = await numberOf(last);
     await last.end();
     const fresh: AskedMarket[] = [];
     while ((await numberOf(first)) < number + 2) fresh.push(...(await home.grow(1)));
+    await until('both have the objects', async () => (await numberOf(second)) >= number + 2);
     const env = { ...variables, AWS_ENDPOINT_URL: storage.origin };
     const books = `${BOOKS}-${folders}`;
     const bucket = new Bucket(bucketAccess(books, env), Date.now);
