@@ -38,11 +38,8 @@ export interface NamedFile {
   readonly digest: Uint8Array;
 }
 
-/**
- * A file that the view of a database names is missing: its market may have been deleted after the view was taken, or this node has not fetched
- * it yet.
- */
-export class MissingFile extends DomainError {
+/** A file that the view of a database names cannot be used. A node fetches it again. */
+export class UnusableFile extends DomainError {
   readonly file: NamedFile | undefined;
 
   constructor(message: string, file?: NamedFile) {
@@ -50,6 +47,9 @@ export class MissingFile extends DomainError {
     this.file = file;
   }
 }
+
+/** The file is missing: its market may have been deleted after the view was taken, or this node has not fetched it yet. */
+export class MissingFile extends UnusableFile {}
 
 /** A replica lacks the records that are needed: only the archive that it is a copy of has them. */
 export class AtHome extends DomainError {

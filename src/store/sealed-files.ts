@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import { AtHome, explained, isDamageError, MissingFile, type NamedFile } from './database-errors.ts';
+import { AtHome, explained, isDamageError, MissingFile, type NamedFile, UnusableFile } from './database-errors.ts';
 import { sizeAndDigest } from './file-digest.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { SegmentQueries } from './segment-queries.ts';
@@ -283,7 +283,7 @@ export function openSealed(place: string, market: SealedMarket): Sqlite {
     throw new MissingFile(`'${place}' is missing: unless its market was just deleted, ${RESTORE}`, market);
   }
   const other = () =>
-    new DomainError('unavailable', `'${place}' is not the file that was sealed for this market: ${RESTORE}`);
+    new UnusableFile(`'${place}' is not the file that was sealed for this market: ${RESTORE}`, market);
   if (found.size !== bytes) throw other();
   const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
   const sqlite = explained(place, () => new Sqlite(`${pathToFileURL(place).href}?mode=ro&immutable=1`, flags));

@@ -1,17 +1,14 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { importRecords, type TemporaryArchive, temporaryArchive } from '../support/archive.ts';
 import { sealAll, sealedMarkets } from '../support/sealed.ts';
-import { type Client, clientOf, type Reply } from './client.ts';
+import { type Client, clientOf } from './client.ts';
 import { serveInProcess } from './in-process-target.ts';
 import { QUESTIONS } from './questions.ts';
 import { RECORDS } from './recording.ts';
+import { expectSamePages, shown } from './same-answers.ts';
 import { AMPLE_RPM, type Target } from './target.ts';
 
 setDefaultTimeout(60_000);
-
-/** Of the connection and the request, not of the recordings. */
-const OF_REQUEST = ['date', 'x-request-id', 'x-ratelimit-reset', 'x-ratelimit-remaining'];
-const SERIES = /\/(?:snapshots|quotes|prices)(?:\?|$)/;
 
 /** One archive twice, with the same ids and revisions: as it was imported, and sealed. */
 const targets: Target[] = [];
@@ -32,13 +29,6 @@ afterAll(async () => {
   for (const target of targets) await target[Symbol.asyncDispose]();
 });
 
-function shown(path: string, { status, headers, bytes, text }: Reply) {
-  const kept = Object.entries(Object.fromEntries(headers)).filter(([name]) => !OF_REQUEST.includes(name));
-  const isText = /json|csv|text/.test(headers.get('content-type') ?? '');
-  const body = isText ? text.replace(/"requestId":"[^"]*"/, '') : Buffer.from(bytes).toString('base64');
-  return { path, status, headers: Object.fromEntries(kept), body };
-}
-
 test.each(['application/json', 'application/msgpack', 'text/csv'])(
   'Every answer as %s is the same of an archive before and after it is sealed: bytes, entity tags and other headers.',
   async (accept) => {
@@ -54,18 +44,5 @@ test.each(['application/json', 'application/msgpack', 'text/csv'])(
 );
 
 test('A cursor of an archive before it is sealed goes on in the sealed one, and the other way round.', async () => {
-  let pages = 0;
-  for (const path of QUESTIONS.filter((each) => SERIES.test(each) && !each.includes('limit=2'))) {
-    const url = new URL(path, 'http://localhost');
-    url.searchParams.set('limit', '3');
-    for (let cursor: string | null | undefined; cursor !== null; pages += 1) {
-      if (cursor !== undefined) url.searchParams.set('cursor', cursor);
-      const asked = `${url.pathname}${url.search}`;
-      const [before, after] = await Promise.all([open, sealed].map((get) => get(asked)));
-      expect(shown(asked, after!)).toEqual(shown(asked, before!));
-      const [from] = [before, after].slice(pages % 2);
-      cursor = from!.status === 200 ? (from!.json<{ nextCursor?: string | null }>().nextCursor ?? null) : null;
-    }
-  }
-  expect(pages).toBeGreaterThan(30);
+  await expectSamePages(open, sealed);
 });

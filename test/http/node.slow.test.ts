@@ -6,6 +6,7 @@ import { type Client, clientOf, type Reply } from '../contract/client.ts';
 import { serveInProcess } from '../contract/in-process-target.ts';
 import { QUESTIONS } from '../contract/questions.ts';
 import { BOOKS, ETH, RECORDS, SOL, T0 } from '../contract/recording.ts';
+import { expectSamePages, shown } from '../contract/same-answers.ts';
 import { AMPLE_RPM, type Target } from '../contract/target.ts';
 import { until } from '../fault/served.ts';
 import { importRecords, type TemporaryArchive, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
@@ -15,9 +16,6 @@ import { sealAll, sealedMarkets } from '../support/sealed.ts';
 
 setDefaultTimeout(60_000);
 
-/** Of the connection and the request, not of the recordings. */
-const OF_REQUEST = ['date', 'x-request-id', 'x-ratelimit-reset', 'x-ratelimit-remaining'];
-const SERIES = /\/(?:snapshots|quotes|prices)(?:\?|$)/;
 const OF_BOOKS = `/v1/btc/markets/${BOOKS.conditionId}`;
 
 /** Home with all markets sealed but one, and a bucket with their files. */
@@ -55,13 +53,6 @@ function unseal({ archive }: TemporaryArchive, conditionId: string): void {
     const market = archive.markets.findByConditionId(conditionId)!;
     archive.sealed.unsealSeries(archive.series.find(market.key, 'up', 'book')!);
   });
-}
-
-function shown(path: string, { status, headers, bytes, text }: Reply) {
-  const kept = Object.entries(Object.fromEntries(headers)).filter(([name]) => !OF_REQUEST.includes(name));
-  const isText = /json|csv|text/.test(headers.get('content-type') ?? '');
-  const body = isText ? text.replace(/"requestId":"[^"]*"/, '') : Buffer.from(bytes).toString('base64');
-  return { path, status, headers: Object.fromEntries(kept), body };
 }
 
 /** A client that also takes refusals. */
@@ -116,20 +107,7 @@ test.each([
 );
 
 test('A cursor of home goes on at a node, and the other way round.', async () => {
-  let pages = 0;
-  for (const path of QUESTIONS.filter((each) => SERIES.test(each) && !each.includes('limit=2'))) {
-    const url = new URL(path, 'http://localhost');
-    url.searchParams.set('limit', '3');
-    for (let cursor: string | null | undefined; cursor !== null; pages += 1) {
-      if (cursor !== undefined) url.searchParams.set('cursor', cursor);
-      const asked = `${url.pathname}${url.search}`;
-      const [before, after] = await Promise.all([home.client, ofNode].map((get) => get(asked)));
-      expect(shown(asked, after!)).toEqual(shown(asked, before!));
-      const [from] = [before, after].slice(pages % 2);
-      cursor = from!.status === 200 ? (from!.json<{ nextCursor?: string | null }>().nextCursor ?? null) : null;
-    }
-  }
-  expect(pages).toBeGreaterThan(30);
+  await expectSamePages(home.client, ofNode);
 });
 
 test('A node sends on what it cannot answer, and nothing else of /v1.', () => {
@@ -193,6 +171,22 @@ test.each(['flip', 'cut'] as const)(
     expect((await get(`${OF_BOOKS}/snapshots`)).text).toBe((await home.client(`${OF_BOOKS}/snapshots`)).text);
   },
 );
+
+test.each([
+  ['cut', (bytes: Buffer) => bytes.subarray(1)],
+  ['overwritten', (bytes: Buffer) => Buffer.alloc(bytes.length)],
+] as const)('A file that was %s on the disk of a node is fetched again.', async (_, damage) => {
+  await using cold = home.node();
+  const market = cold.archive.database.read(
+    () => cold.archive.sealed.byKey(cold.archive.markets.findByConditionId(BOOKS.conditionId)!.key)!,
+  );
+  await cold.books.fetch(market);
+  const place = cold.archive.sealed.placeOf(market);
+  writeFileSync(place, damage(readFileSync(place)));
+  const path = `${OF_BOOKS}/snapshots`;
+  expect(shown(path, await clientOf(cold.origin, home.key)(path))).toEqual(shown(path, await home.client(path)));
+  expect(cold.books.readings).toMatchObject({ files: 1, fetches: 2 });
+});
 
 test.each(['hang', 'drop'] as const)(
   'Without storage (%s) a node answers what it has, and refuses the rest with one sentence; later it answers again.',

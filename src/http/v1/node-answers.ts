@@ -2,7 +2,7 @@ import type { AnyElysia, Context, Handler } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { BookCache } from '../../store/book-cache.ts';
-import { AtHome, MissingFile } from '../../store/database-errors.ts';
+import { AtHome, MissingFile, UnusableFile } from '../../store/database-errors.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { SealedFiles, SealedMarket } from '../../store/sealed-files.ts';
 import type { Admission } from '../plugins/admission.ts';
@@ -108,6 +108,7 @@ export class NodeAnswers {
     return this.#files.getOrInsertComputed(market, ({ key }) => this.#sealed.byKey(key) ?? null);
   }
 
+  /** The framework's types of a handler do not know the fields that the access check adds to its context: hence the two casts. */
   #handlerOf({ path, handler }: Route): Handler {
     const answer = (context: NodeContext): Answer => {
       // An answer about a coin at an instant would need the books of many markets.
@@ -125,7 +126,7 @@ export class NodeAnswers {
     };
     const again = (error: unknown, context: NodeContext, left: number): Answer => {
       if (error instanceof AtHome) return this.#forward(context);
-      if (!(error instanceof MissingFile) || error.file === undefined || left === 0) throw error;
+      if (!(error instanceof UnusableFile) || error.file === undefined || left === 0) throw error;
       const { books } = this.#deps;
       context.set.isLate = true;
       books.lost(error.file.path);
