@@ -152,7 +152,8 @@ async function publisherOf(
   const { Publisher } = await import('../store/publisher.ts');
   const { clock, err } = terminal;
   const log = (line: string) => err(`${printable(line)}\n`);
-  return await Publisher.open({ directory, bucket: bucketOf(terminal, books), clock, log, ...given });
+  const monotonicMs = () => performance.now();
+  return await Publisher.open({ directory, bucket: bucketOf(terminal, books), clock, monotonicMs, log, ...given });
 }
 
 function bucketOf(terminal: Terminal, books: string | undefined, times?: Partial<BucketTimes>): Bucket {

@@ -68,12 +68,12 @@ export async function openNode(
   const nowMs = () => link.nowMs();
   await Promise.race([link.ready, stopped, Bun.sleep(CLOCK_MS_MAX)]);
   const warn = (line: string) => log.warn(line);
+  const monotonicMs = () => performance.now();
   const follower = stack.use(
-    new CatalogFollower({ directory: data, bucket: new Bucket(access, nowMs, CATALOG_TIMES), log: warn }),
+    new CatalogFollower({ directory: data, bucket: new Bucket(access, nowMs, CATALOG_TIMES), monotonicMs, log: warn }),
   );
   if (!(await hasStarted(follower, log, stopped))) return undefined;
   const bucket = new Bucket(access, nowMs, BOOK_TIMES);
-  const monotonicMs = () => performance.now();
   const cache = new BookCache({ directory: data, bucket, bytesMax: cacheBytes.bytes, monotonicMs, warn });
   const archive = openArchive(data, nowMs(), { create: false });
   stack.defer(() => archive.database.close());

@@ -34,7 +34,7 @@ export interface CatalogFollowerOptions {
   /** One line for the operator when something is wrong, or right again. */
   readonly log: (line: string) => void;
   /** The clocks of nodes may be wrong. */
-  readonly monotonicMs?: () => number;
+  readonly monotonicMs: () => number;
   readonly pollMs?: number;
 }
 
@@ -53,7 +53,7 @@ export class CatalogFollower implements Disposable {
   constructor(options: CatalogFollowerOptions) {
     this.#options = options;
     this.#file = options.file ?? RECORDINGS;
-    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
+    this.#monotonicMs = options.monotonicMs;
   }
 
   /** The copy of the catalog. After `start`. */

@@ -127,7 +127,8 @@ export async function verifyPublication(bucket: Bucket, directory: string, isDee
   }
   const totals = { files: 0, fileBytes: 0 };
   if (from !== undefined) {
-    using follower = new CatalogFollower({ directory, bucket, log: () => undefined });
+    // Its age is not asked for.
+    using follower = new CatalogFollower({ directory, bucket, log: () => undefined, monotonicMs: () => 0 });
     await follower.start();
     using files = new StoredObjects(bucket, ...BOOK_OBJECTS);
     await files.load();

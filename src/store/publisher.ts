@@ -52,6 +52,7 @@ export interface PublisherOptions {
   readonly directory: string;
   readonly bucket: Bucket;
   readonly clock: () => InstantMs;
+  readonly monotonicMs: () => number;
   /** One line for the operator. */
   readonly log: (line: string) => void;
   /** Goes on with the catalog of another archive: that of the archive from which this one was restored. */
@@ -168,12 +169,12 @@ export class Publisher implements AsyncDisposable {
     let [publishedMs, fault] = [-Infinity, ''];
     while (!signal.aborted) {
       const { urgency } = this.#database.read(() => this.#sql.urgency.get()!);
-      const isQuiet = performance.now() - publishedMs >= quietMs;
+      const isQuiet = this.#options.monotonicMs() - publishedMs >= quietMs;
       const isDue = (urgency ?? 0) > 0 || (isQuiet && (urgency !== null || this.#hasOtherChanges));
       let more = false;
       try {
         if (isDue || this.#pending !== undefined) {
-          publishedMs = performance.now();
+          publishedMs = this.#options.monotonicMs();
           more = await this.#step();
         } else await this.#writer.holdStep();
         if (fault !== '') this.#options.log(`publishing again to '${this.#options.bucket.address}'`);
@@ -375,9 +376,9 @@ export class Publisher implements AsyncDisposable {
   #beginUpkeep(): void {
     if (this.#upkeep !== undefined) return;
     const isDue = this.#needsCheckpoint;
-    const isPruning = performance.now() - this.#prunedMs >= PRUNE_MS;
+    const isPruning = this.#options.monotonicMs() - this.#prunedMs >= PRUNE_MS;
     if (!isDue && !isPruning) return;
-    if (!isDue) this.#prunedMs = performance.now();
+    if (!isDue) this.#prunedMs = this.#options.monotonicMs();
     const work = isDue ? this.writeCheckpoint() : this.prune();
     this.#upkeep = work
       .then(
@@ -397,13 +398,13 @@ export class Publisher implements AsyncDisposable {
  * Opens `published.db` at the end of the catalog. If it is missing, or the bucket has another catalog, it is made again from the newest checkpoint.
  */
 async function publishedReplica(options: PublisherOptions): Promise<{ replica: CatalogReplica; isRepaired?: boolean }> {
-  const { directory, bucket, log, takesOver = false } = options;
+  const { directory, bucket, log, monotonicMs, takesOver = false } = options;
   const path = join(directory, PUBLISHED.name);
   const open = () => new CatalogReplica(Database.open(directory, PUBLISHED, { create: true }));
   const isOwn = existsSync(path) && (await isOfBucket(open, bucket));
   if (!isOwn) for (const each of [path, `${path}-wal`, `${path}-shm`]) discard(each);
   if (!isOwn && (await checkpointNumbers(bucket)).length === 0) return { replica: open() };
-  const follower = new CatalogFollower({ directory, file: PUBLISHED, bucket, log });
+  const follower = new CatalogFollower({ directory, file: PUBLISHED, bucket, log, monotonicMs });
   await follower.start();
   const { replica, fault, isStuck } = follower;
   using own = Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS);

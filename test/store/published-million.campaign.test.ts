@@ -73,7 +73,7 @@ test(`a node starts from a checkpoint of ${MARKETS} markets within a minute, and
   StoredObjects.prototype.load = async function (this: StoredObjects) {
     if (this.nameOf('').endsWith('.db')) Object.assign(this, { has: () => true });
   };
-  const options = { directory: data, bucket, clock: Date.now, log };
+  const options = { directory: data, bucket, clock: Date.now, monotonicMs: () => performance.now(), log };
   beganMs = performance.now();
   {
     await using publisher = await Publisher.open(options);
@@ -105,7 +105,12 @@ test(`a node starts from a checkpoint of ${MARKETS} markets within a minute, and
   }
   mkdirSync(join(directory.path, 'node'));
   beganMs = performance.now();
-  using follower = new CatalogFollower({ directory: join(directory.path, 'node'), bucket, log });
+  using follower = new CatalogFollower({
+    directory: join(directory.path, 'node'),
+    bucket,
+    log,
+    monotonicMs: () => performance.now(),
+  });
   await follower.start();
   const startMs = performance.now() - beganMs;
   figures.nodeStart = `${seconds(beganMs)} s`;

@@ -6,6 +6,7 @@ import { Publisher, type PublisherOptions } from '../../src/store/publisher.ts';
 import { type TemporaryArchive, temporaryArchive, temporaryDirectory } from './archive.ts';
 import { BucketServer } from './bucket-server.ts';
 
+const monotonicMs = () => performance.now();
 export const TIMES = { pauseMs: 1, answerMs: 5000 };
 
 /** An archive, and a storage that it is published to. */
@@ -34,7 +35,13 @@ export class PublishedPlace implements AsyncDisposable {
 
   async publisher(options: Partial<PublisherOptions> = {}): Promise<Publisher> {
     const log = (line: string) => void this.lines.push(line);
-    return await Publisher.open({ directory: this.data, bucket: this.bucket(), clock: Date.now, log, ...options });
+    return await Publisher.open({
+      directory: this.data,
+      bucket: this.bucket(),
+      clock: Date.now,
+      ...{ monotonicMs, log },
+      ...options,
+    });
   }
 
   /** Publishes all that changed. A publisher that was killed is forgotten. */
@@ -69,7 +76,7 @@ export async function followerOf(
   log: (line: string) => void = () => undefined,
 ): Promise<CatalogFollower> {
   const bucket = new Bucket(bucketAccess(address, environment), Date.now, TIMES);
-  const follower = new CatalogFollower({ directory, bucket, log, pollMs: 5 });
+  const follower = new CatalogFollower({ directory, bucket, monotonicMs, log, pollMs: 5 });
   await follower.start();
   return follower;
 }
