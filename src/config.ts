@@ -73,7 +73,7 @@ export const SETTINGS = {
     flag: '--disk-floor <size>',
     fallback: '64MB',
     about: 'free space that imports, backups and the recorder leave on the disk of the data directory; 0: none',
-    read: diskFloor,
+    read: diskSize,
   },
   /** A path, or the address of a bucket. */
   backupTo: {
@@ -287,7 +287,7 @@ export const SETTINGS = {
     flag: '--cache-bytes <size>',
     fallback: '10GB',
     about: 'disk space of a node for sealed markets; those used last stay',
-    read: diskFloor,
+    read: diskSize,
   },
   /** Milliseconds. */
   homeGrace: {
@@ -391,7 +391,7 @@ function unless<T>(word: string, text: string, read: (text: string) => T): T | u
 
 const SIZE_UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
 
-function diskFloor(text: string): DiskFloor {
+function diskSize(text: string): DiskFloor {
   const [, digits, unit] = /^([1-9]\d{0,3})([kMGT]B)$/.exec(text) ?? [];
   if (text === '0') return { text, bytes: 0 };
   if (digits !== undefined) return { text, bytes: Number(digits) * SIZE_UNITS[unit!]! };

@@ -101,7 +101,7 @@ export async function objectIn(bucket: Bucket, name: string, sha256: string): Pr
   const remedy = 'the next backup or publication writes it again if the archive still has it';
   throw new DomainError(
     'unreadable',
-    `'${name}' is missing in '${bucket.address}': ${remedy}; until then restore another backup`,
+    `'${name}' is missing in '${bucket.address}': ${remedy}; until then use another backup or checkpoint`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { randomsOf } from '../support/random-books.ts';
 
-/** What a client can see of an answer, and no two answers of one question differ in. */
+/** The parts of an answer in which all answers of one question are the same. */
 export interface Answered {
   readonly status: number;
   readonly digest: string;

@@ -105,7 +105,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 export interface MemberOptions {
   readonly name: string;
   readonly place: Place;
-  /** Of the service, and of its metrics. */
+  /** The ports of the service and of its metrics. */
   readonly ports: readonly [number, number];
   readonly env: Readonly<Record<string, string>>;
   readonly words: readonly string[];

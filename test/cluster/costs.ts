@@ -1,6 +1,6 @@
 /**
- * What a year of an archive in a bucket costs a month, computed from what home and nodes ask of it. The manual has the result as a table; a test
- * compares both. Nothing here is measured but `CATALOG`.
+ * The costs of a month with a year of markets in a bucket, computed from the requests of home and nodes. The manual has the result as a table; a test
+ * compares both. Only `CATALOG` is measured.
  */
 
 /** Prices in US dollars, as the two storages listed them in 2025, without a free tier; requests from outside of the storage's network cost traffic too. */

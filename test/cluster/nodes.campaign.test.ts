@@ -202,7 +202,7 @@ describe.skipIf(LACKS.length > 0)(`three nodes${LACKS.length === 0 ? '' : ` (nee
     if (!isWhole) return;
     expect(isEach).toBe(true);
     expect(passed + busy).toBeLessThanOrEqual(RPM);
-    // What the killed node had counted, and did not answer.
+    // The killed node had counted these, and did not answer them.
     expect(passed + busy + lost).toBeGreaterThanOrEqual(RPM);
   });
 

@@ -85,7 +85,7 @@ async function keysPressed({ home, nodes, redis }: Cluster): Promise<void> {
   process.stdin.pause();
 }
 
-/** What the metrics of each program say, a line each. */
+/** A line for each program, with the values of its metrics. */
 async function show({ home, nodes }: Cluster, asked: { answers: number; failures: number }): Promise<string> {
   const lines = await Promise.all(
     [home, ...nodes].map(async (member) => {

@@ -376,7 +376,7 @@ describe('backups in a bucket', () => {
       `no earlier backup was deleted, because '${nameOf(middle!)}' cannot be read: 's3://books/a/b/files/${list}' is damaged: delete this object, and the next backup or publication writes it again if the archive still has it`,
     );
     expect(await damaged(`a/b/files/${list}`, () => undefined)).toBe(
-      `no earlier backup was deleted, because '${nameOf(middle!)}' cannot be read: 'files/${list}' is missing in 's3://books/a/b': the next backup or publication writes it again if the archive still has it; until then restore another backup`,
+      `no earlier backup was deleted, because '${nameOf(middle!)}' cannot be read: 'files/${list}' is missing in 's3://books/a/b': the next backup or publication writes it again if the archive still has it; until then use another backup or checkpoint`,
     );
     // One of those to be deleted is not read.
     objects.set(oldest!, { bytes: Buffer.from('{'), modifiedMs: 0 });
