@@ -9,6 +9,7 @@ import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import { recorderProblems } from '../domain/recorder-problems.ts';
 import { RECORDER_FILE } from '../domain/recorder-status.ts';
+import { SERVER_FILE } from '../domain/server-status.ts';
 import { containsAddress, type IpNetwork, isIpv4, parseIpAddress, parseIpNetwork } from '../http/plugins/ip-address.ts';
 import { Accounts } from '../store/accounts.ts';
 import { ApiKeys } from '../store/api-keys.ts';
@@ -47,6 +48,7 @@ const OWN_FILES = [
   RESERVE_FILE,
   LAST_BACKUP_FILE,
   RECORDER_FILE,
+  SERVER_FILE,
 ];
 const FOR_OTHERS = 0o077;
 /** SQLite restarts a log at 8 MB, unless a reader or a killed process prevents that. */

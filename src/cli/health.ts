@@ -1,6 +1,10 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addSettings, baseUrl } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
+import { processResource, type ServerStatus } from '../domain/server-status.ts';
+import { ServeLock } from '../store/serve-lock.ts';
+import { serverStatus } from '../store/server-file.ts';
+import { processesText } from '../web/process-table.ts';
 import { originOf } from './listening.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { json, printable, type Terminal } from './terminal.ts';
@@ -15,7 +19,11 @@ export function healthCommand(terminal: Terminal): CommandUnknownOpts {
     const options = command.optsWithGlobals();
     const url = options.url ?? addressOf(options);
     await refuseUnready(url, options);
-    terminal.out(options.json === true ? json({ address: url, status: 'ready' }) : `the server at ${url} is ready\n`);
+    const server = processesOf(options);
+    if (options.json === true) {
+      const processes = server?.processes.map(processResource) ?? [];
+      terminal.out(json({ address: url, status: 'ready', processes }));
+    } else terminal.out(`the server at ${url} is ready${server === undefined ? '' : `: ${processesText(server)}`}\n`);
   });
 }
 
@@ -27,11 +35,24 @@ function declared() {
       'after',
       `
 The server is ready if its databases answer and it is not stopping (/readyz).
+For several processes on this machine it also prints how many are running.
 
 Examples:
   $ bookreel health
   $ bookreel health --url https://api.example.com`,
     );
+}
+
+/** The processes of the server that listens with these settings; undefined if it is one process, or not known. */
+function processesOf({ url, data, port }: HealthOptions): ServerStatus | undefined {
+  if (url !== undefined) return undefined;
+  try {
+    const status = ServeLock.isTaken(data) ? serverStatus(data) : undefined;
+    return status?.port === port ? status : undefined;
+  } catch {
+    // Only the user of the server may read its data directory.
+    return undefined;
+  }
 }
 
 /** The origin at which this machine reaches a server with these settings. Throws 'invalid-parameter' for port 0. */

@@ -28,9 +28,9 @@ export class ListeningSockets<Owner> {
 
   /** Opens one more socket. */
   open(listen: () => Owner): Owner {
-    const before = socketsOfProcess();
+    const before = socketsOf();
     const owner = listen();
-    const opened = [...socketsOfProcess()].filter(([descriptor, inode]) => before.get(descriptor) !== inode);
+    const opened = [...socketsOf()].filter(([descriptor, inode]) => before.get(descriptor) !== inode);
     this.#owners.push(owner);
     this.#newest = undefined;
     withLibc((libc) => {
@@ -83,7 +83,7 @@ export function spareSocket(place: { readonly index: number; readonly count: num
         ];
   return (
     withLibc((libc) => {
-      const own = [...socketsOfProcess().keys()].find((descriptor) => isListening(libc, descriptor));
+      const own = [...socketsOf().keys()].find((descriptor) => isListening(libc, descriptor));
       return own !== undefined && choose(libc, own, program);
     }) === true
   );
@@ -97,12 +97,12 @@ function choose(libc: Libc, descriptor: number, program: readonly Instruction[])
   return libc.setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, ptr(given), given.byteLength) === 0;
 }
 
-/** The sockets of this process by descriptor, with their inodes. Empty on systems without /proc. */
-function socketsOfProcess(): ReadonlyMap<number, string> {
+/** The sockets of a process by descriptor, with their inodes. Empty on systems without /proc, and if the process has ended. */
+function socketsOf(pid: number | 'self' = 'self'): ReadonlyMap<number, string> {
   const sockets = new Map<number, string>();
   try {
-    for (const name of readdirSync('/proc/self/fd')) {
-      const target = linkOf(name);
+    for (const name of readdirSync(`/proc/${pid}/fd`)) {
+      const target = linkOf(`/proc/${pid}/fd/${name}`);
       if (target.startsWith('socket:')) sockets.set(Number(name), target);
     }
   } catch {
@@ -111,12 +111,15 @@ function socketsOfProcess(): ReadonlyMap<number, string> {
   return sockets;
 }
 
-/** The connections of this process to a port of its own, those that it has not accepted yet too; 0 on systems without /proc. */
-export function connectionsTo(port: number): number {
-  const own = new Set(socketsOfProcess().values());
+/**
+ * The connections of a process to a port of its own, by default of this one, those that it has not accepted yet too; 0 on systems without
+ * /proc.
+ */
+export function connectionsTo(port: number, pid: number | 'self' = 'self'): number {
+  const own = new Set(socketsOf(pid).values());
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   // proc_pid_net(5): number, local address, remote address, state, queues, timer, retransmissions, user, time-out, inode.
-  const lines = ['/proc/self/net/tcp', '/proc/self/net/tcp6'].flatMap((path) => textOf(path).split('\n'));
+  const lines = [`/proc/${pid}/net/tcp`, `/proc/${pid}/net/tcp6`].flatMap((path) => textOf(path).split('\n'));
   return lines.reduce((sum, line) => {
     const [, address = '', , state, queues = '', , , , , inode] = line.trim().split(/\s+/);
     if (!address.endsWith(local) || !own.has(`socket:[${inode}]`)) return sum;
@@ -135,9 +138,9 @@ function textOf(path: string): string {
 }
 
 /** The target of a descriptor's link; empty if the descriptor was closed meanwhile. */
-function linkOf(name: string): string {
+function linkOf(path: string): string {
   try {
-    return readlinkSync(`/proc/self/fd/${name}`);
+    return readlinkSync(path);
   } catch {
     return '';
   }

@@ -91,6 +91,7 @@ export class ProcessLink {
       lead: () => link?.lead(true),
       flush: () => link?.served?.flushUsage(),
       readings: () => link?.served?.readings(),
+      requests: () => link?.counts.requests,
       spare: (place: SocketPlace | undefined) => link?.served?.spare(place),
       retire: () => {
         link?.retire();

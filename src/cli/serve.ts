@@ -22,6 +22,7 @@ import { isDiskFull } from '../store/disk-reserve.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { SampleMarkets } from '../store/sample-markets.ts';
 import { ServeLock } from '../store/serve-lock.ts';
+import { deleteServerStatus } from '../store/server-file.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
 import { auditSentence } from '../web/audit-sentence.ts';
@@ -179,6 +180,7 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
   // Nothing can be written to a read-only directory, so several servers may use it.
   const isShared = explained(options.data, () => isReadOnly(options.data), 'invalid-parameter');
   const lock = isShared || link !== undefined ? undefined : ServeLock.take(options.data);
+  if (lock !== undefined) deleteServerStatus(options.data);
   using publishing = new DisposableStack();
   const beginPublishing = () => {
     const { data, books } = options;
@@ -262,7 +264,8 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
       beginPublishing();
       if (!terminal.errIsTerminal) log.info(`${startSentence(options, origin)} with ${count} processes`);
     };
-    await serveInProcesses({ terminal, options, count, log, certificate, onStarting, onListening });
+    const directory = isShared ? undefined : options.data;
+    await serveInProcesses({ terminal, options, count, directory, log, certificate, onStarting, onListening });
   } finally {
     lock?.release();
   }

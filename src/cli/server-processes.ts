@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import type { InstantMs } from '../domain/instant.ts';
+import type { ServerProcess } from '../domain/server-status.ts';
 import { endedReadings, mergedReadings } from '../http/metrics/merged-readings.ts';
 import type { Metrics, Reading } from '../http/metrics/metrics.ts';
 import { causeOf } from '../http/plugins/errors.ts';
@@ -8,6 +10,7 @@ import { SHARED_BYTES, SharedCounts } from '../http/plugins/shared-counts.ts';
 import { type Answers, Conversation, type Message } from './conversation.ts';
 import { PROCESS_VARIABLE } from './environment.ts';
 import { EXIT, type ExitCode, ExitWith } from './exit.ts';
+import { connectionsTo } from './listening-sockets.ts';
 import type { ProcessStart, SocketPlace } from './process-link.ts';
 import { ProcessLog } from './process-log.ts';
 import { SharedMemory } from './shared-memory.ts';
@@ -29,6 +32,8 @@ interface Running {
   readonly number: number;
   readonly pid: number;
   readonly startedMs: number;
+  /** By the wall clock. */
+  readonly sinceMs: InstantMs;
   readonly talk: Conversation;
   readonly listened: Promise<void>;
   readonly exited: Promise<ExitCode>;
@@ -37,6 +42,8 @@ interface Running {
   isLeaving: boolean;
   /** The last ones. */
   readings: readonly Reading[];
+  /** The last known number of those that have begun. */
+  requests: number;
 }
 
 /** The same for all processes, but for the one that leads. `certificate`: that of now. */
@@ -51,7 +58,6 @@ export type SharedStart = Omit<ProcessStart, 'seed' | 'secret' | 'isLeading' | '
 export class ServerProcesses implements Disposable {
   readonly #start: SharedStart;
   readonly #log: Log;
-  /** Those of this process. */
   readonly #metrics: Metrics;
   readonly #memory = new SharedMemory(SHARED_BYTES);
   readonly #seed = randomBytes(8).readBigUInt64LE();
@@ -64,6 +70,9 @@ export class ServerProcesses implements Disposable {
   /** Those that listen, in the order of the kernel's list of their sockets. */
   readonly #listening: Running[] = [];
   readonly #endsMs = new Map<number, number[]>();
+  /** Ends that were not intended, by number. */
+  readonly #restarts = new Map<number, number>();
+  readonly #clock: () => InstantMs;
   /** Processes that are started again, by number: settles when one runs. */
   readonly #startingAgain = new Map<number, Promise<void>>();
   /** Settles when all processes have begun. */
@@ -79,7 +88,9 @@ export class ServerProcesses implements Disposable {
   #replaced: Running | undefined;
   #mustReplace = false;
 
-  constructor(start: SharedStart, log: Log, metrics: Metrics) {
+  /** `clock`: the wall clock. `metrics`: those of this process. */
+  constructor(start: SharedStart, log: Log, metrics: Metrics, clock: () => InstantMs) {
+    this.#clock = clock;
     this.#start = start;
     this.#log = log;
     this.#metrics = metrics;
@@ -151,11 +162,12 @@ export class ServerProcesses implements Disposable {
   /** The metrics of all processes. */
   async readings(): Promise<Reading[]> {
     const others = [...this.#all].sort((a, b) => Number(b === this.#leading) - Number(a === this.#leading));
-    await Promise.all(
-      others.map(async (running) => {
+    await Promise.all([
+      this.states(),
+      ...others.map(async (running) => {
         running.readings = (await running.talk.ask('readings', undefined, READINGS_MS_MAX)) ?? running.readings;
       }),
-    );
+    ]);
     return mergedReadings([
       // One that has ended meanwhile is counted there.
       ...others
@@ -164,6 +176,36 @@ export class ServerProcesses implements Disposable {
       ['ended', this.#ended],
       ['parent', this.#metrics.read()],
     ]);
+  }
+
+  /** The processes of now, those that are started again too. Each is waited for as for its metrics. */
+  async states(): Promise<ServerProcess[]> {
+    await Promise.all(
+      [...this.#all].map(async (running) => {
+        running.requests = (await running.talk.ask('requests', undefined, READINGS_MS_MAX)) ?? running.requests;
+      }),
+    );
+    return this.present();
+  }
+
+  /** See `states`; with the numbers of requests that were last known. */
+  present(): ServerProcess[] {
+    const { port, processes } = this.#start;
+    const numbers = Array.from({ length: processes }, (_, index) => index + 1);
+    return numbers.flatMap((number): ServerProcess[] => {
+      const restarts = this.#restarts.get(number) ?? 0;
+      const all = [...this.#all].filter((running) => running.number === number);
+      const current = this.#running.get(number);
+      if (all.length === 0) {
+        return [{ number, processId: null, state: 'starting', sinceMs: null, restarts, connections: 0, requests: 0 }];
+      }
+      return all.map((running, index) => {
+        const { pid: processId, sinceMs, requests } = running;
+        const isLeaving = running.isLeaving || (current !== undefined && index < all.indexOf(current));
+        const state = isLeaving ? 'leaving' : running === current ? 'running' : 'starting';
+        return { number, processId, state, sinceMs, restarts, connections: connectionsTo(port, processId), requests };
+      });
+    });
   }
 
   [Symbol.dispose](): void {
@@ -204,6 +246,7 @@ export class ServerProcesses implements Disposable {
       number,
       pid: child.pid,
       startedMs: performance.now(),
+      sinceMs: this.#clock(),
       talk,
       listened,
       exited: child.exited.then(async () => {
@@ -215,6 +258,7 @@ export class ServerProcesses implements Disposable {
       kill: (signal) => child.kill(signal),
       isLeaving: false,
       readings: [],
+      requests: 0,
     };
     this.#all.add(running);
     if (isLeading) this.#leading = running;
@@ -302,6 +346,7 @@ export class ServerProcesses implements Disposable {
     if (this.#isStopping) return;
     this.#lead(running, this.#anyRunning());
     if (running.isLeaving || !wasRunning) return;
+    this.#restarts.set(number, (this.#restarts.get(number) ?? 0) + 1);
     this.#log.error(`process ${number} ended (${how}), with the requests under way in it: it is started again`);
     // Its replacement takes its place.
     if (this.#replaced !== running) this.#startAgain(running);

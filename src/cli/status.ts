@@ -2,11 +2,14 @@ import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { countText } from '../domain/count-text.ts';
 import { coinResource, type RecordedCoin } from '../domain/recorded-coin.ts';
+import { processResource } from '../domain/server-status.ts';
 import type { Archive } from '../store/archive.ts';
 import { archiveSizes, databaseBytes } from '../store/archive-sizes.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
 import { RecorderFile } from '../store/recorder-file.ts';
 import { ServeLock } from '../store/serve-lock.ts';
+import { serverStatus } from '../store/server-file.ts';
+import { processColumns, processesText } from '../web/process-table.ts';
 import { recorderSentence } from '../web/recorder-tables.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { megabytes } from './status-line.ts';
@@ -28,7 +31,7 @@ type StatusOptions = OptionsOf<typeof declared>;
 
 function declared() {
   return programCommand('status')
-    .description('show what an archive contains, its size, and whether a server is running')
+    .description('show what an archive contains, its size, and the server that is running')
     .option('--records', 'count the records of each kind too, which reads the whole archive')
     .addHelpText(
       'after',
@@ -52,6 +55,7 @@ export function statusCommand(terminal: Terminal): CommandUnknownOpts {
 function print(terminal: Terminal, options: StatusOptions, archive: Archive): void {
   const { data } = options;
   const running = ServeLock.isTaken(data);
+  const server = running ? serverStatus(data) : undefined;
   const recorder = new RecorderFile(data).reading(terminal.clock());
   const bytes = {
     recordings: databaseBytes(join(data, RECORDINGS.name)),
@@ -71,7 +75,7 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
     terminal.out(
       json({
         data,
-        server: { running },
+        server: { running, processes: server?.processes.map(processResource) ?? [] },
         recorder: recorder.state,
         bytes,
         open,
@@ -90,6 +94,13 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
   terminal.out(
     `'${printable(data)}': ${sizes.join(', ')}; ${running ? 'a server is running' : 'no server is running'}\n`,
   );
+  if (server !== undefined) {
+    const columns = processColumns(server.processes).map((column) => ({
+      ...column,
+      heading: column.heading.toUpperCase(),
+    }));
+    terminal.out(`${processesText(server)}\n${table(terminal, columns, server.processes)}`);
+  }
   if (recorder.state !== 'never') terminal.out(`${printable(recorderSentence(recorder))}\n`);
   terminal.out(coins.length === 0 ? 'nothing is recorded\n' : table(terminal, COLUMNS, coins));
   if (records === undefined) return;

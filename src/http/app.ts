@@ -143,7 +143,16 @@ export function createApp(appDeps: AppDeps) {
     refuseForeignOrigin(request, (origin) => edge.cors?.allows(origin) === true);
     refuseMissingSocket(request, paths);
   };
-  const arrivals = new Arrivals({ edge, addresses, rateLimit, metrics: requestMetrics, clocks, isOpen, refuse });
+  const arrivals = new Arrivals({
+    edge,
+    addresses,
+    rateLimit,
+    counts,
+    metrics: requestMetrics,
+    clocks,
+    isOpen,
+    refuse,
+  });
   const server = () => app.server;
   const nodeAnswers = node && new NodeAnswers(node, archive.sealed, addresses, server);
   const queue = replay?.replays.queue ?? new FairQueue();

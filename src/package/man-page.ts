@@ -31,6 +31,7 @@ const FILES: readonly (readonly [path: string, about: string])[] = [
   ['restore.download/', 'What a restore from a bucket has downloaded so far.'],
   ['download.lock', 'Locked by such a restore.'],
   ['serve.lock', 'Locked by the server.'],
+  ['server.json', 'The processes of the server, if there are several.'],
   ['journal/', 'What the recorder received, a file for each hour.'],
   ['recorder.json', 'What the recorder does, written every second.'],
   ['record.lock', 'Locked by the recorder.'],

@@ -15,7 +15,7 @@ import type { ArchiveSizes } from '../store/archive-sizes.ts';
 import { bytesText, numberText } from './texts.ts';
 
 /** A column of texts, for pages and for commands. */
-interface TextColumn<Row> {
+export interface TextColumn<Row> {
   readonly heading: string;
   readonly cell: (row: Row) => string | number;
   readonly class?: string;

@@ -21,7 +21,7 @@ test.each(['127.0.0.1', '0.0.0.0', '::', 'localhost'])('health of a server on %s
   expect(await runCommand(['health'], { env })).toEqual(expected);
   expect(await runCommand(['health', '--url', origin])).toEqual(expected);
   const asJson = await runCommand(['health', '--json'], { env });
-  expect(JSON.parse(asJson.stdout)).toEqual({ address: origin, status: 'ready' });
+  expect(JSON.parse(asJson.stdout)).toEqual({ address: origin, status: 'ready', processes: [] });
 });
 
 test('health sends a host that the server serves.', async () => {

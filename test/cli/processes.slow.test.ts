@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { type processResource, SERVER_FILE } from '../../src/domain/server-status.ts';
 import { until } from '../fault/served.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { issueKey, printed, runExecutable } from '../support/executable.ts';
@@ -10,6 +12,9 @@ import { scrapedFrom } from '../support/scraped.ts';
 
 const STREAM = `/v1/btc/markets/${LIGHT_CONDITION_ID}/stream?from=${LIGHT_START_MS}&speed=0.1`;
 const STREAMS_PER_KEY_MAX = 32;
+
+/** A process in the output of commands. */
+type Shown = ReturnType<typeof processResource>;
 
 describe.skipIf(process.platform !== 'linux')('a server of two processes', () => {
   const directory = temporaryDirectory();
@@ -90,6 +95,57 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
     expect(usage.routes.find(({ route }) => route === '/v1/coins')?.requests).toBe(20);
   });
 
+  test('status, health and metrics show the processes, with their connections, requests and restarts; answers show none.', async () => {
+    const status = async () => {
+      const printedStatus = await printed(['status', '--json', '--data', data]);
+      return (JSON.parse(printedStatus) as { server: { processes: readonly Shown[] } }).server.processes;
+    };
+    const sum = (processes: readonly Shown[], field: 'connections' | 'requests' | 'restarts') =>
+      processes.reduce((total, process) => total + process[field], 0);
+    const before = await status();
+    expect(before.map(({ number, state }) => [number, state])).toEqual([
+      [1, 'running'],
+      [2, 'running'],
+    ]);
+    expect(before.map(({ processId }) => processId).toSorted()).toEqual(server.pids().toSorted());
+    const { hostname, port } = new URL(server.origin);
+    const sockets = Array.from({ length: 6 }, () => connect({ host: hostname, port: Number(port) }));
+    for (let i = 0; i < 20; i += 1) expect(await statusOf(`${server.origin}/healthz`)).toBe(200);
+    await until('it shows them', async () => {
+      const now = await status();
+      return sum(now, 'connections') === sockets.length && sum(now, 'requests') === sum(before, 'requests') + 20;
+    });
+    for (const socket of sockets) socket.destroy();
+    const [, survivor] = before;
+    process.kill(before[0]!.processId!, 'SIGKILL');
+    await until('it shows the end and the start', async () => {
+      const [first] = await status();
+      return first!.restarts === before[0]!.restarts + 1 && first!.state === 'running';
+    });
+    const [first, second] = await status();
+    expect(first!.startedAt! > before[0]!.startedAt!).toBe(true);
+    expect(second).toMatchObject({ processId: survivor!.processId, startedAt: survivor!.startedAt });
+    const metrics = await scraped();
+    for (const { number, restarts } of [first!, second!]) {
+      expect(metrics.sum('bookreel_process_restarts_total', { process: String(number) })).toBe(restarts);
+    }
+    expect(metrics.sum('bookreel_process_requests_total', { process: '2' })).toBeGreaterThanOrEqual(second!.requests);
+    expect(metrics.sum('bookreel_process_connections')).toBe(0);
+    const text = await printed(['status', '--data', data]);
+    expect(text).toMatch(/; a server is running\n2 of 2 processes running\nPROCESS +PID +STATE +SINCE +RESTARTS +CONN/);
+    const healthy = await printed(['health', '--port', port, '--data', data]);
+    expect(healthy).toBe(`the server at ${server.origin} is ready: 2 of 2 processes running\n`);
+    const asJson = JSON.parse(await printed(['health', '--json', '--port', port, '--data', data])) as object;
+    expect(asJson).toMatchObject({ status: 'ready', processes: [{ number: 1 }, { number: 2 }] });
+    // Another server, or another machine, has other processes.
+    expect(await printed(['health', '--url', server.origin, '--data', data])).not.toContain('processes');
+    for (const path of ['/healthz', '/readyz', '/']) {
+      const answer = await (await fetch(`${server.origin}${path}`, { keepalive: false })).text();
+      expect(answer).not.toContain(String(second!.processId));
+      expect(answer).not.toContain('restarts');
+    }
+  });
+
   test('Each line of the log is whole, and those of requests have the number of a process.', async () => {
     const lines = () => server.stderr().trimEnd().split('\n');
     await until('both processes have written lines', () =>
@@ -109,11 +165,16 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
     await until('the processes have ended without the one that started them', () =>
       pids.every((pid) => !existsSync(`/proc/${pid}`)),
     );
+    const ownedBy = async () =>
+      JSON.parse(await printed(['status', '--json', '--data', join(directory.path, 'other')]));
+    expect((await ownedBy()).server).toEqual({ running: false, processes: [] });
     // Another server gets the directory and the port.
     await using next = await serveInProcesses(join(directory.path, 'other'), 2, '--port', new URL(other.origin).port);
     expect(next.origin).toBe(other.origin);
+    await until('its state is written', async () => (await ownedBy()).server.processes.length === 2);
     next.kill('SIGTERM');
     expect(await next.exited).toBe(0);
+    expect(existsSync(join(directory.path, 'other', SERVER_FILE))).toBe(false);
   });
 
   test('SIGHUP replaces the processes by new ones, which read settings again; wrong ones change nothing.', async () => {

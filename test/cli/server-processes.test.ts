@@ -12,8 +12,12 @@ interface Started {
   readonly listen: () => void;
   readonly end: () => void;
   readings: () => Promise<Reading[]> | Reading[];
+  requests: number;
   hasEnded: boolean;
 }
+
+/** No process has such a number. */
+const FIRST_PID = 1_000_000_000;
 
 /** The other settings are for processes that serve: these do not. */
 const START = {
@@ -63,6 +67,7 @@ describe.skipIf(process.platform !== 'linux')('the processes of a server', () =>
           ...['start', 'lead', 'flush'].map((question) => answer(question)),
           answer('spare', () => true),
           answer('readings', () => one.readings()),
+          answer('requests', () => one.requests),
           ...['retire', 'stop', 'stopNow'].map((question) => answer(question, end)),
         ]),
         () => undefined,
@@ -73,11 +78,12 @@ describe.skipIf(process.platform !== 'linux')('the processes of a server', () =>
         listen: () => void talk.ask('listening'),
         end,
         readings: () => [],
+        requests: 0,
         hasEnded: false,
       };
       started.push(one);
       return {
-        pid: 1_000_000 + started.length,
+        pid: FIRST_PID + started.length,
         stderr: new Blob([]).stream(),
         exited,
         exitCode: 1,
@@ -95,7 +101,7 @@ describe.skipIf(process.platform !== 'linux')('the processes of a server', () =>
   const opened = () => {
     const sink = async (text: string) => void lines.push(text);
     const log = new Log({ sink, format: 'text', level: 'info', nowMs: () => 0 });
-    return new ServerProcesses(START, log, new Metrics(() => undefined));
+    return new ServerProcesses(START, log, new Metrics(() => undefined), () => 0);
   };
   const said = (text: string) => lines.join('').includes(text);
   const running = () => started.filter(({ hasEnded }) => !hasEnded);
@@ -217,6 +223,52 @@ describe.skipIf(process.platform !== 'linux')('the processes of a server', () =>
     started[2]!.listen();
     expect(lines.join('').match(/process 2 could not be started/g)).toHaveLength(2);
     expect(running().map(({ number }) => number)).toEqual([1, 2]);
+    await processes.stop();
+  });
+
+  test('The state of each process is known: how often it was started again, and which one takes its place.', async () => {
+    using processes = opened();
+    const states = async () =>
+      (await processes.states()).map(({ number, state, processId, restarts, requests }) => {
+        const index = processId === null ? null : processId - FIRST_PID;
+        return [number, state, index, restarts, requests];
+      });
+    const all = processes.begin();
+    await count(1);
+    expect(await states()).toEqual([
+      [1, 'starting', 1, 0, 0],
+      [2, 'starting', null, 0, 0],
+    ]);
+    started[0]!.listen();
+    await count(2);
+    started[1]!.listen();
+    await all;
+    started[0]!.requests = 7;
+    expect(await states()).toEqual([
+      [1, 'running', 1, 0, 7],
+      [2, 'running', 2, 0, 0],
+    ]);
+    started[1]!.end();
+    await until('its end is seen', () => said('process 2 ended'));
+    expect((await states())[1]).toEqual([2, 'starting', null, 1, 0]);
+    await count(3);
+    expect((await states())[1]).toEqual([2, 'starting', 3, 1, 0]);
+    started[2]!.listen();
+    const replaced = processes.replace();
+    await count(4);
+    expect(await states()).toEqual([
+      [1, 'running', 1, 0, 7],
+      [1, 'starting', 4, 0, 0],
+      [2, 'running', 3, 1, 0],
+    ]);
+    started[3]!.listen();
+    await count(5);
+    started[4]!.listen();
+    await replaced;
+    expect(await states()).toEqual([
+      [1, 'running', 4, 0, 0],
+      [2, 'running', 5, 1, 0],
+    ]);
     await processes.stop();
   });
 

@@ -4,6 +4,7 @@ import { EXIT } from '../../src/cli/exit.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { ALL_SETTINGS, variableOf } from '../../src/config.ts';
 import { RECORDER_FILE } from '../../src/domain/recorder-status.ts';
+import { SERVER_FILE } from '../../src/domain/server-status.ts';
 import { manPage } from '../../src/package/man-page.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../../src/store/database-file.ts';
 import { KEY_SECRET_FILE } from '../../src/store/key-secret.ts';
@@ -51,6 +52,7 @@ describe('the page bookreel(1)', () => {
       LOCK_FILE,
       LAST_BACKUP_FILE,
       RECORDER_FILE,
+      SERVER_FILE,
     ];
     for (const name of [...names, '/etc/bookreel/bookreel.toml', '/var/lib/bookreel/', '/var/backups/bookreel/']) {
       expect(sections.FILES).toContain(name);

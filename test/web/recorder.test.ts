@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { timeText } from '../../src/domain/instant.ts';
 import { RECORDER_FILE, type RecorderStatus } from '../../src/domain/recorder-status.ts';
 import { writeRecorderStatus } from '../../src/store/recorder-file.ts';
+import { deleteServerStatus, writeServerStatus } from '../../src/store/server-file.ts';
 import { recorderStatus, troubledStatus } from '../support/recorder-status.ts';
 import { factsOf, plainText, rowsOf } from './page-content.ts';
 import { type Site, startSite } from './site.ts';
@@ -63,6 +65,31 @@ test('The page has what record status shows: a sentence, figures, sockets and wi
     recorderStatus(now).windows.map(({ state }) => state),
   );
   expect(text.match(/There are none\./g)).toHaveLength(2);
+});
+
+test('The page has the processes of a server of several, with the part of the requests that each got.', async () => {
+  const { directory, nowMs } = site.people;
+  const process = { number: 1, processId: 11, state: 'running', sinceMs: nowMs(), restarts: 2 } as const;
+  const processes = [
+    { ...process, connections: 3, requests: 3000 },
+    { ...process, number: 2, processId: null, state: 'starting', sinceMs: null, connections: 0, requests: 1000 },
+  ] as const;
+  writeServerStatus(directory, { version: 1, port: 1, processes });
+  const { text } = await pageWith(undefined);
+  deleteServerStatus(directory);
+  expect(rowsOf(text, 'Processes')).toEqual([
+    {
+      ...{ Process: '1', PID: '11', State: 'running', Since: timeText(nowMs()) },
+      ...{ Restarts: '2', Connections: '3', Requests: '3,000', Share: '75 %' },
+    },
+    {
+      ...{ Process: '2', PID: '', State: 'starting', Since: '' },
+      ...{ Restarts: '2', Connections: '0', Requests: '1,000', Share: '25 %' },
+    },
+  ]);
+  expect((await pageWith(undefined)).text).not.toContain('Processes');
+  const user = await site.signedIn('user@example.com');
+  expect((await user.open('/admin/recorder')).status).toBe(403);
 });
 
 test('The page has the nodes of the last day as they reported; a report of another version is left out.', async () => {

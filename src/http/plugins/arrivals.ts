@@ -10,6 +10,7 @@ import type { IpNetwork } from './ip-address.ts';
 import { ObservedRequest, type RequestObservation } from './observed-request.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
 import { LOOPBACK_HOSTS, refuseMalformed } from './request-checks.ts';
+import type { RequestCounts } from './request-counts.ts';
 import { requestIdOf } from './request-id.ts';
 
 /** A year. Not for subdomains: they may be other services. */
@@ -31,6 +32,7 @@ export interface ArrivalDeps {
   readonly edge: Edge;
   readonly addresses: ClientAddresses;
   readonly rateLimit: RateLimit;
+  readonly counts: RequestCounts;
   /** Undefined: requests are not measured. */
   readonly metrics: RequestMetrics | undefined;
   readonly clocks: () => ClockReading;
@@ -58,8 +60,9 @@ export class Arrivals {
 
   /** The answer to a preflight; undefined for other requests. Throws 'malformed-request', and what `refuse` throws. */
   begin({ request, set }: RequestContext): Response | undefined {
-    const { edge, addresses, rateLimit, refuse } = this.#deps;
+    const { edge, addresses, rateLimit, counts, refuse } = this.#deps;
     const { accessLog, cors, isSecure = false } = edge;
+    counts.arrived();
     // The client's address, and the id of the request, depend on the admission.
     const refusal = addresses.admissions?.accept(request);
     const requestId = requestIdOf(request, addresses);

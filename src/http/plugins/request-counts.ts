@@ -14,6 +14,8 @@ export interface RequestCounts {
   /** Windows for this number of subjects. */
   readonly windows: (subjectsMax: number) => Windows;
   readonly openRequests: (kind: string) => OpenRequests;
+  /** Counts a request that begins. */
+  readonly arrived: () => void;
 }
 
 export class OpenInMemory implements OpenRequests {
@@ -38,4 +40,5 @@ export class OpenInMemory implements OpenRequests {
 export const COUNTS_IN_MEMORY: RequestCounts = {
   windows: (subjectsMax) => new RateWindows(subjectsMax),
   openRequests: () => new OpenInMemory(),
+  arrived: () => undefined,
 };

@@ -25,6 +25,7 @@ export class SharedCounts implements RequestCounts {
   readonly #offsetMs: () => number;
   #windows: SharedWindows[] = [];
   #nextByte = WINDOWS_AT;
+  #requests = 0;
 
   /** `memory`: SHARED_BYTES, zeros at first. `seed`, `offsetMs`: see SharedWindows. `processId`: that of this process, not 0. */
   constructor(memory: Uint8Array, seed: bigint, processId: number, offsetMs: () => number) {
@@ -60,6 +61,15 @@ export class SharedCounts implements RequestCounts {
       },
     };
   };
+
+  readonly arrived = (): void => {
+    this.#requests += 1;
+  };
+
+  /** Those that have begun in this process. */
+  get requests(): number {
+    return this.#requests;
+  }
 
   /** Requests that were counted by this process only, because a table was full. */
   get overflows(): number {

@@ -4,9 +4,11 @@ import type { RecorderStatus } from '../../domain/recorder-status.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { archiveSizes } from '../../store/archive-sizes.ts';
 import { RecorderFile } from '../../store/recorder-file.ts';
+import { serverStatus } from '../../store/server-file.ts';
 import { NODE_COLUMNS, seenNodes } from '../node-table.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
+import { processColumns } from '../process-table.ts';
 import {
   archiveFacts,
   GAP_COLUMNS,
@@ -29,7 +31,9 @@ const NODES_MS = 86_400_000;
 /** GET /admin/recorder?refresh. With it the browser asks again by itself: nobody's reading is interrupted unless they ask for it. */
 export function recorderPage({ archive, service, nowMs }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const now = nowMs();
-  const reading = new RecorderFile(dirname(archive.database.path)).reading(now);
+  const directory = dirname(archive.database.path);
+  const reading = new RecorderFile(directory).reading(now);
+  const server = serverStatus(directory);
   const problems = recorderProblems(reading, now);
   const known = seenNodes(service.activity.nodes.list(now - NODES_MS));
   const isLive = query.has('refresh');
@@ -59,6 +63,12 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
       {reading.status !== undefined && <State status={reading.status} />}
       <h2>Archive</h2>
       <Facts facts={archiveFacts(archive.database.readShared(() => archiveSizes(archive)))} />
+      {server !== undefined && (
+        <>
+          <h2>Processes</h2>
+          <Table label="Processes" columns={processColumns(server.processes)} rows={server.processes} empty="" />
+        </>
+      )}
       {known.length > 0 && (
         <>
           <h2>Nodes</h2>
