@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
@@ -7,6 +7,8 @@ import { isSystemError, type SystemError, systemSentence } from '../store/databa
 
 /** In memory, where there is such a directory; a temporary file is written to disk now and then. */
 const DIRECTORIES = ['/dev/shm', tmpdir()];
+/** open(2): a file that never has a name, so none is left by a process that is killed. */
+const TMPFILE = 0o20000000 | constants.O_DIRECTORY;
 
 /**
  * Memory that processes share: a file without a name, which is gone when the last process that has its descriptor ends. `descriptor` is
@@ -34,11 +36,9 @@ export function mappedMemory(descriptor: number): Uint8Array {
 function openUnnamed(length: number): number {
   let refusal: SystemError | undefined;
   for (const directory of DIRECTORIES) {
-    const path = join(directory, `bookreel-${randomBytes(8).toString('hex')}`);
     let descriptor: number | undefined;
     try {
-      descriptor = openSync(path, 'wx+', 0o600);
-      rmSync(path);
+      descriptor = openedIn(directory);
       // Space that is missing later would end the process that writes there.
       const zeros = new Uint8Array(length);
       for (let at = 0; at < length; ) at += writeSync(descriptor, zeros, at, length - at, at);
@@ -51,4 +51,16 @@ function openUnnamed(length: number): number {
   }
   const why = systemSentence(refusal!, 'written', refusal!.path ?? DIRECTORIES.join(' or '));
   throw new DomainError('unavailable', `several processes need ${length} bytes of memory that they share: ${why}`);
+}
+
+function openedIn(directory: string): number {
+  try {
+    return openSync(directory, TMPFILE | constants.O_RDWR, 0o600);
+  } catch {
+    // Some file systems have no such files.
+    const path = join(directory, `bookreel-${randomBytes(8).toString('hex')}`);
+    const descriptor = openSync(path, 'wx+', 0o600);
+    rmSync(path);
+    return descriptor;
+  }
 }

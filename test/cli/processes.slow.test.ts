@@ -102,6 +102,7 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
     };
     const sum = (processes: readonly Shown[], field: 'connections' | 'requests' | 'restarts') =>
       processes.reduce((total, process) => total + process[field], 0);
+    await until('it shows both as running', async () => (await status()).every(({ state }) => state === 'running'));
     const before = await status();
     expect(before.map(({ number, state }) => [number, state])).toEqual([
       [1, 'running'],

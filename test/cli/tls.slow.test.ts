@@ -7,12 +7,12 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { BunSocket } from '../support/bun-socket.ts';
 import { type CertificatePair, createCertificate, expire, LACKS_OPENSSL } from '../support/certificates.ts';
 import { type Child, startChild } from '../support/child.ts';
+import { certificateName, startClients } from '../support/clients.ts';
 import { outputOf, runCommand } from '../support/command.ts';
 import { blocksOf } from '../support/documented-commands.ts';
 import { EXECUTABLE } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, LIGHT_START_MS, lightNdjson } from '../support/light-recording.ts';
 import { messagesIn } from '../support/logged.ts';
-import { certificateName, startTlsClients } from '../support/tls-clients.ts';
 
 const RENEWALS = 20;
 const RENEWED = 'new connections get the certificate that expires at ';
@@ -96,7 +96,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
   test(`A certificate is replaced without a lost connection. (${RENEWALS} renewals under load)`, async () => {
     const { server, port } = await serve();
     await using _ = server;
-    const clients = startTlsClients(port, { keeping: 8, opening: 8 });
+    const clients = startClients({ port, keeping: 8, opening: 8 });
     for (let renewal = 1; renewal <= RENEWALS; renewal += 1) {
       const pair = renewal % 2;
       use(pairs[pair]!);

@@ -5,8 +5,8 @@ import { until } from '../fault/served.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 import { startChild } from '../support/child.ts';
+import { startClients } from '../support/clients.ts';
 import { EXECUTABLE } from '../support/executable.ts';
-import { startTlsClients } from '../support/tls-clients.ts';
 
 const RENEWALS = 5;
 /** The server's timers have steps of 4 s: a shorter time could end connections between two requests. */
@@ -21,7 +21,7 @@ test.skipIf(LACKS_OPENSSL !== undefined)(
     await using server = startChild([EXECUTABLE, 'serve', ...args, '--tls-cert', certPath, '--tls-key', keyPath]);
     const [, text] = await server.said(/ on https:\/\/127\.0\.0\.1:(\d+) /);
     const port = Number(text);
-    const clients = startTlsClients(port, { keeping: 8, opening: 8 });
+    const clients = startClients({ port, keeping: 8, opening: 8 });
     for (let renewal = 1; renewal <= RENEWALS; renewal += 1) {
       const { answers } = clients.seen;
       server.kill('SIGHUP');

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { until } from '../fault/served.ts';
 import { startChild } from './child.ts';
 import { EXECUTABLE } from './executable.ts';
@@ -50,7 +50,9 @@ export async function serveInProcesses(
       until('the processes are complete again', async () => {
         const now = pids();
         if (now.length < processes || before.some((each) => !now.includes(each))) return false;
-        return now.every((each) => listens(each, Number(new URL(origin!).port)));
+        return now.every((each) =>
+          socketsOf(each, Number(new URL(origin!).port)).some(({ isListening }) => isListening),
+        );
       }),
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   };
@@ -64,28 +66,32 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** Returns true if a process listens on a port of this machine. */
-function listens(pid: number, port: number): boolean {
+/** The sockets of a process with this port of 127.0.0.1: whether each listens, and the port of its client. */
+export function socketsOf(pid: number, port: number): { readonly isListening: boolean; readonly client: number }[] {
   const wanted = port.toString(16).toUpperCase().padStart(4, '0');
-  const inodes = readFileSync('/proc/net/tcp', 'utf8')
+  const directory = `/proc/${pid}/fd`;
+  const own = new Set<string>();
+  for (const name of existsSync(directory) ? readdirSync(directory) : []) {
+    try {
+      own.add(readlinkSync(`${directory}/${name}`));
+    } catch {
+      // It was closed meanwhile.
+    }
+  }
+  return readFileSync('/proc/net/tcp', 'utf8')
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
-    .flatMap(([, local, , state, , , , , , inode]) =>
-      state === '0A' && local?.endsWith(`:${wanted}`) === true ? [`socket:[${inode}]`] : [],
+    .flatMap(([, local = '', remote = '', state, , , , , , inode]) =>
+      local.endsWith(`:${wanted}`) && own.has(`socket:[${inode}]`)
+        ? [{ isListening: state === '0A', client: Number.parseInt(remote.split(':')[1] ?? '', 16) }]
+        : [],
     );
-  try {
-    const directory = `/proc/${pid}/fd`;
-    return readdirSync(directory).some((name) => inodes.includes(readlinkSync(`${directory}/${name}`)));
-  } catch {
-    // It has ended, or has closed the file meanwhile.
-    return false;
-  }
 }
 
-/** The files without a name that processes share, as their paths were. */
+/** The files that processes share, as the system shows those that never had a name. */
 export function sharedFilesOf(pid: number): string[] {
   const maps = readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n');
-  return maps.flatMap((line) => / (\/\S*bookreel-[0-9a-f]{16}) \(deleted\)$/.exec(line)?.[1] ?? []);
+  return maps.flatMap((line) => / (\/\S*\/#\d+) \(deleted\)$/.exec(line)?.[1] ?? []);
 }
 
 /** The status of one request on a connection of its own. */

@@ -1,4 +1,5 @@
-import { connect, type TLSSocket } from 'node:tls';
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect, TLSSocket } from 'node:tls';
 
 /** What clients of a server saw. */
 interface Seen {
@@ -6,34 +7,58 @@ interface Seen {
   answers: number;
   /** Requests that were sent and not answered, and connections that could not be opened. */
   readonly failures: string[];
+  /** The own ports of connections that failed, in the same order. */
+  readonly failedPorts: number[];
   /** Names of the certificates of new connections, each once, in the order of their first use. */
   readonly names: string[];
 }
 
+interface Load {
+  readonly port: number;
+  /** Clients that ask again on the same connection. */
+  readonly keeping: number;
+  /** Clients that open a connection for each request. */
+  readonly opening: number;
+  /** True: without TLS. */
+  readonly isPlain?: boolean;
+}
+
+const AFTER_FAILURE_MS = 50;
+
 /** A connection of one client, which asks again and again until it is told to end, or the server asks it to. */
 class Asking {
   readonly ended: Promise<void>;
-  readonly #socket: TLSSocket;
+  readonly #socket: Socket;
   readonly #seen: Seen;
   #received = '';
   #isWaiting = true;
   #isLast: boolean;
 
-  constructor(port: number, seen: Seen, isOnce: boolean, isStopped: () => boolean) {
+  constructor({ port, isPlain = false }: Load, seen: Seen, isOnce: boolean, isStopped: () => boolean) {
     this.#seen = seen;
     this.#isLast = isOnce;
-    this.#socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
-      const { CN: name } = this.#socket.getPeerCertificate().subject;
-      if (!seen.names.includes(String(name))) seen.names.push(String(name));
+    let ownPort = 0;
+    const opened = () => {
+      ownPort = this.#socket.localPort ?? 0;
+      if (this.#socket instanceof TLSSocket) {
+        const { CN: name } = this.#socket.getPeerCertificate().subject;
+        if (!seen.names.includes(String(name))) seen.names.push(String(name));
+      }
       this.#ask();
-    });
+    };
+    const address = { port, host: '127.0.0.1' };
+    this.#socket = isPlain ? connectPlain(address, opened) : connect({ ...address, rejectUnauthorized: false }, opened);
     this.#socket.on('data', (chunk) => this.#take(String(chunk), isStopped));
     const errors: string[] = [];
     this.#socket.on('error', (error) => errors.push(error.message));
     this.ended = new Promise((resolve) => {
       this.#socket.once('close', () => {
-        if (this.#isWaiting) seen.failures.push(errors.join() || 'closed without an answer');
-        resolve();
+        if (this.#isWaiting) {
+          seen.failures.push(errors.join() || 'closed without an answer');
+          seen.failedPorts.push(ownPort);
+        }
+        // A process that has just been killed may still accept connections.
+        setTimeout(resolve, this.#isWaiting ? AFTER_FAILURE_MS : 0);
       });
     });
   }
@@ -52,22 +77,23 @@ class Asking {
     if (end < 0 || length === undefined || this.#received.length < end + 4 + Number(length)) return;
     this.#isWaiting = false;
     if (this.#received.startsWith('HTTP/1.1 200 ')) this.#seen.answers += 1;
-    else this.#seen.failures.push(this.#received.slice(0, end));
+    else {
+      this.#seen.failures.push(this.#received.slice(0, end));
+      this.#seen.failedPorts.push(0);
+    }
     const isLast = this.#isLast || isStopped() || /\r\nconnection: close\r\n/i.test(this.#received);
     if (isLast) this.#socket.end();
     else setImmediate(() => this.#ask());
   }
 }
 
-/**
- * Asks /healthz without a pause: `keeping` clients ask again on the same connection, `opening` clients open one for each request.
- * `stop` lets them finish their requests.
- */
-export function startTlsClients(port: number, { keeping, opening }: { keeping: number; opening: number }) {
-  const seen: Seen = { answers: 0, failures: [], names: [] };
+/** Asks /healthz without a pause. `stop` lets the clients finish their requests. */
+export function startClients(load: Load) {
+  const { keeping, opening } = load;
+  const seen: Seen = { answers: 0, failures: [], failedPorts: [], names: [] };
   let isStopped = false;
   const client = async (isOnce: boolean) => {
-    while (!isStopped) await new Asking(port, seen, isOnce, () => isStopped).ended;
+    while (!isStopped) await new Asking(load, seen, isOnce, () => isStopped).ended;
   };
   const clients = [
     ...Array.from({ length: keeping }, () => client(false)),
