@@ -28,6 +28,7 @@ const LOOK_MS = { listening: 250, refusing: 1000 };
 
 /** Time between two looks whether connections are open; those that were being opened are open by the first. */
 const RETIRE_LOOK_MS = 500;
+const LOOKS_MIN = 4;
 
 /** A client may send a last request this long after an answer that took as long as connections may be idle. */
 const LAST_REQUEST_SECONDS = 5;
@@ -113,15 +114,18 @@ export class Listener {
   }
 
   /**
-   * Asks the client of each open connection to open another, with the answer to its next request. New ones must go to other processes.
-   * Settles when no connection is open, or each was idle for too long.
+   * Closes each open connection with the answer to its next request: a client that sends one while the server closes the connection would
+   * get none. Settles when no connection is open, or after `waitMs`; by default then each was idle for too long.
    */
-  async retire(): Promise<void> {
+  async retire(waitMs = this.#lastMs()): Promise<void> {
     if (this.#listening === undefined) return;
     this.#answerLast(this.#listening);
-    const untilMs = performance.now() + this.#lastMs();
-    do await Bun.sleep(RETIRE_LOOK_MS);
-    while (performance.now() < untilMs && connectionsTo(this.port) > 0);
+    // A process that gets no processor for a while reads what has arrived between two looks.
+    const looks = Math.max(LOOKS_MIN, Math.ceil(waitMs / RETIRE_LOOK_MS));
+    for (let look = 0; look < looks; look += 1) {
+      await Bun.sleep(waitMs / looks);
+      if (connectionsTo(this.port) === 0) return;
+    }
   }
 
   /** Accepts no more connections. Settles when the requests under way are answered. */

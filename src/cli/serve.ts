@@ -68,6 +68,8 @@ export interface EdgeOptions {
 
 type ServeOptions = OptionsOf<typeof declared>;
 
+/** Until then, clients that ask again and again are asked to close their connections. */
+const LAST_ANSWERS_MS = 500;
 /** How long the last mails may take. */
 const MAIL_FLUSH_MS = 3000;
 /** Usage is stored, old sign-ins are deleted and buyers get mails this often: kill -9 loses the usage of this time at most. */
@@ -408,6 +410,7 @@ async function listenUntilStopped(
   try {
     const ends = [first, link?.retired].flatMap((end) => end?.then(() => false) ?? []);
     hasSpace = await Promise.race([...ends, ...(freed === undefined ? [] : [freed.then(() => true)])]);
+    // Other processes get the new connections.
     if (link?.isRetired === true) await Promise.race([listening.retire(), first]);
     if (hasSpace) log.info('the disk has space again: the databases are opened to write');
     draining = true;
@@ -427,7 +430,10 @@ async function listenUntilStopped(
  */
 async function stop(log: Log, listener: Listener, drainSeconds: number, atOnce: Promise<void>) {
   log.info('stopping: waiting for the requests under way');
-  const drained = listener.drain().then(() => 'drained' as const);
+  const drained = listener.retire(LAST_ANSWERS_MS).then(async () => {
+    await listener.drain();
+    return 'drained' as const;
+  });
   const hurried = atOnce.then(() => 'at once' as const);
   const end = await Promise.race([drained, hurried, Bun.sleep(drainSeconds * 1000)]);
   if (end === 'drained') return;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { copyFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { proportionalBytes, residentBytes } from '../fault/machine.ts';
@@ -11,7 +11,7 @@ import { circumstances } from '../support/circumstances.ts';
 import { certificateName, startClients } from '../support/clients.ts';
 import { EXECUTABLE, issueKey, printed } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, writeLightRecording } from '../support/light-recording.ts';
-import { type ProcessServer, serveInProcesses, socketsOf, statusOf } from '../support/processes.ts';
+import { childrenOf, type ProcessServer, serveInProcesses, socketsOf, statusOf } from '../support/processes.ts';
 
 /** A short run by default; `make processes-campaign` has the whole one, and writes RESULTS.md. */
 const count = (name: string, short: number) => Number(process.env[`PROCESSES_${name}`] ?? short);
@@ -22,7 +22,6 @@ const REVOCATIONS = count('REVOCATIONS', 40);
 const LOADED_MS = count('LOADED_MS', 2000);
 /** Otherwise ends so close together end the server. */
 const BETWEEN_KILLS_MS = 2600;
-const MIB = 1024 * 1024;
 
 const rows: string[][] = [];
 
@@ -81,7 +80,7 @@ describe.skipIf(process.platform !== 'linux')('servers of several processes', ()
           if (number(200) === 200 && statuses.at(-1) === 200) process.kill(pids[0]!, 'SIGKILL');
         };
         await Promise.all(Array.from({ length: 1000 }, ask));
-        await server.restarted(pids.slice(1));
+        await server.restarted(pids[0]!);
         for (let i = 0; i < 50; i += 1) await ask();
         expect(number(200)).toBeLessThanOrEqual(500);
         expect(number(200) + number(0)).toBeGreaterThanOrEqual(500);
@@ -119,11 +118,11 @@ describe.skipIf(process.platform !== 'linux')('servers of several processes', ()
     for (let kill = 0; kill < KILLS; kill += 1) {
       const clients = startClients({ port, keeping: 16, opening: 0, isPlain: true });
       await until('all clients have asked', () => clients.seen.answers > 100);
-      const [victim, other] = server.pids();
-      const own = socketsOf(victim!, port).map(({ client }) => client);
+      const [victim] = server.pids();
+      const own = socketsOf(victim!, port).flatMap(({ client, isListening }) => (isListening ? [] : [client]));
       const startedMs = performance.now();
       process.kill(victim!, 'SIGKILL');
-      await server.restarted([other!]);
+      await server.restarted(victim!);
       pausesMs.push(performance.now() - startedMs);
       await clients.stop();
       const { failedPorts } = clients.seen;
@@ -142,23 +141,28 @@ describe.skipIf(process.platform !== 'linux')('servers of several processes', ()
     expect(await server.exited).toBe(0);
   });
 
-  test(`SIGTERM under load lets every request end that has begun. (${STOPS} times)`, async () => {
-    let answers = 0;
-    for (let stop = 0; stop < STOPS; stop += 1) {
-      await using server = await serveInProcesses(data, 2, '--idle-seconds', '1');
-      const clients = startClients({ port: portOf(server), keeping: 16, opening: 0, isPlain: true });
-      await until('all clients have asked', () => clients.seen.answers > 200);
-      server.kill('SIGTERM');
-      expect(await server.exited).toBe(0);
-      const { failures } = clients.seen;
-      await clients.stop();
-      // Where nobody listens a connection is refused; a request that was sent gets its answer.
-      expect(failures.filter((what) => !what.includes('ECONNREFUSED'))).toEqual([]);
-      answers += clients.seen.answers;
-      expect(server.messages().filter(({ level }) => level !== 'info')).toEqual([]);
-    }
-    note(`SIGTERM to 2 processes ${STOPS} times, 16 connections without a pause`, `0 of ${answers} answers cut off`);
-  });
+  test.each([1, 2])(
+    `SIGTERM under load cuts off no request on an open connection. (%i processes, ${STOPS} times)`,
+    async (processes) => {
+      let answers = 0;
+      for (let stop = 0; stop < STOPS; stop += 1) {
+        await using server = await serveInProcesses(data, processes);
+        const clients = startClients({ port: portOf(server), keeping: 16, opening: 0, isPlain: true });
+        await until('all clients have asked', () => clients.seen.answers > 200);
+        server.kill('SIGTERM');
+        expect(await server.exited).toBe(0);
+        await clients.stop();
+        // A connection that is opened meanwhile may be refused, or reset if nobody has accepted it yet.
+        expect(clients.seen.later).toBe(0);
+        answers += clients.seen.answers;
+        expect(server.messages().filter(({ level }) => level !== 'info')).toEqual([]);
+      }
+      note(
+        `SIGTERM to ${processes} processes ${STOPS} times, 16 connections without a pause`,
+        `0 of ${answers} answers cut off`,
+      );
+    },
+  );
 
   test.each([2, 4])('the memory of %i processes after load', async (processes) => {
     await using server = await serveInProcesses(data, processes);
@@ -174,9 +178,10 @@ describe.skipIf(process.platform !== 'linux')('servers of several processes', ()
       pids.reduce((sum, pid) => sum + bytes(pid), 0),
     );
     const bound = 60 + 60 * processes;
+    expect(shared! / 1e6).toBeLessThan(bound);
     note(
       `memory of ${processes} processes and their parent after ${LOADED_MS / 1000} s of pages of 100`,
-      `${(resident! / MIB).toFixed(0)} MiB resident, ${(shared! / MIB).toFixed(0)} MiB with shared pages counted once; wanted: ${bound} MB`,
+      `${(shared! / 1e6).toFixed(0)} MB, of at most ${bound} MB; ${(resident! / 1e6).toFixed(0)} MB if pages that they share are counted for each`,
     );
   });
 
@@ -195,9 +200,7 @@ describe.skipIf(process.platform !== 'linux')('servers of several processes', ()
         join(directory.path, 'killed'),
       ]);
       await Bun.sleep(100 + (round % 10) * 100);
-      const children = `/proc/${child.pid}/task/${child.pid}/children`;
-      const pids = existsSync(children) ? (await Bun.file(children).text()).split(' ').filter(Boolean).map(Number) : [];
-      for (const pid of [child.pid, ...pids]) process.kill(pid, 'SIGKILL');
+      for (const pid of [child.pid, ...childrenOf(child.pid)]) process.kill(pid, 'SIGKILL');
       await child[Symbol.asyncDispose]();
     }
     expect(left()).toEqual(before);

@@ -7,8 +7,10 @@ interface Seen {
   answers: number;
   /** Requests that were sent and not answered, and connections that could not be opened. */
   readonly failures: string[];
-  /** The own ports of connections that failed, in the same order. */
+  /** The own ports of connections that failed, in the same order; 0 for one that was not opened. */
   readonly failedPorts: number[];
+  /** Requests that were sent and not answered, on connections that had an answer before. */
+  later: number;
   /** Names of the certificates of new connections, each once, in the order of their first use. */
   readonly names: string[];
 }
@@ -32,6 +34,7 @@ class Asking {
   readonly #seen: Seen;
   #received = '';
   #isWaiting = true;
+  #answers = 0;
   #isLast: boolean;
 
   constructor({ port, isPlain = false }: Load, seen: Seen, isOnce: boolean, isStopped: () => boolean) {
@@ -56,6 +59,7 @@ class Asking {
         if (this.#isWaiting) {
           seen.failures.push(errors.join() || 'closed without an answer');
           seen.failedPorts.push(ownPort);
+          if (this.#answers > 0) seen.later += 1;
         }
         // A process that has just been killed may still accept connections.
         setTimeout(resolve, this.#isWaiting ? AFTER_FAILURE_MS : 0);
@@ -76,6 +80,7 @@ class Asking {
     const length = /\r\ncontent-length: (\d+)\r\n/i.exec(this.#received)?.[1];
     if (end < 0 || length === undefined || this.#received.length < end + 4 + Number(length)) return;
     this.#isWaiting = false;
+    this.#answers += 1;
     if (this.#received.startsWith('HTTP/1.1 200 ')) this.#seen.answers += 1;
     else {
       this.#seen.failures.push(this.#received.slice(0, end));
@@ -90,7 +95,7 @@ class Asking {
 /** Asks /healthz without a pause. `stop` lets the clients finish their requests. */
 export function startClients(load: Load) {
   const { keeping, opening } = load;
-  const seen: Seen = { answers: 0, failures: [], failedPorts: [], names: [] };
+  const seen: Seen = { answers: 0, failures: [], failedPorts: [], later: 0, names: [] };
   let isStopped = false;
   const client = async (isOnce: boolean) => {
     while (!isStopped) await new Asking(load, seen, isOnce, () => isStopped).ended;

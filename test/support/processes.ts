@@ -16,8 +16,8 @@ export interface ProcessServer extends AsyncDisposable {
   readonly messages: () => ReturnType<typeof messagesIn>;
   readonly stderr: () => string;
   readonly kill: (signal: NodeJS.Signals) => void;
-  /** Settles when this number of processes listen again after one was killed. */
-  readonly restarted: (pids: readonly number[]) => Promise<void>;
+  /** Settles when another process listens in the place of one that was killed. */
+  readonly restarted: (killed: number) => Promise<void>;
 }
 
 export async function serveInProcesses(
@@ -46,10 +46,11 @@ export async function serveInProcesses(
     messages,
     stderr: child.stderr,
     kill: child.kill,
-    restarted: (before) =>
+    restarted: (killed) =>
       until('the processes are complete again', async () => {
         const now = pids();
-        if (now.length < processes || before.some((each) => !now.includes(each))) return false;
+        // The system takes its time to end it.
+        if (now.length < processes || now.includes(killed)) return false;
         return now.every((each) =>
           socketsOf(each, Number(new URL(origin!).port)).some(({ isListening }) => isListening),
         );
@@ -58,7 +59,8 @@ export async function serveInProcesses(
   };
 }
 
-function childrenOf(pid: number): number[] {
+/** The processes that a process has started and that have not ended; none for a process that has ended. */
+export function childrenOf(pid: number): number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   } catch {
