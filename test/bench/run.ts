@@ -18,6 +18,7 @@ import { largeSection, measureLarge } from './large.ts';
 import { measureNearest, nearestSection } from './nearest.ts';
 import { measureObservation, observationSection } from './observation.ts';
 import { measurePages, pagesSection } from './pages.ts';
+import { measureProcesses, processesSection } from './processes.ts';
 import { LeftOut } from './program.ts';
 import { type Goal, goalsSection, type Section, verdict } from './report.ts';
 import { ROUNDS } from './rounds.ts';
@@ -45,6 +46,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
     return comparisonSection(corpus.description, await compareOverHttp(corpus, contenders, say));
   },
   constant: async ({ httpCorpus, before }) => constantSection(await measureConstant(await httpCorpus(), before)),
+  processes: async ({ httpCorpus }) => processesSection(await measureProcesses(await httpCorpus())),
   windows: async ({ httpCorpus, before }) => windowsSection(await measureWindows(await httpCorpus(), before)),
   formats: async ({ httpCorpus }) => formatsSection(await measureFormats(await httpCorpus(), say)),
   storage: async ({ corpus }) => storageSection(measureStorage(await corpus())),

@@ -45,8 +45,8 @@ export function repeatsSentence(turns: number, repeats: number): string {
   return `A turn in which the machine's host gave more than ${STOLEN_MAX * 100} % of the time to others is repeated, at most ${ATTEMPTS_MAX - 1} times: ${repeats} repetitions in ${turns} turns.`;
 }
 
-/** Runs wrk with one thread at full speed. Throws if an answer is an error; a short run may have no answers. */
-export async function runWrk(load: Load): Promise<Counted> {
+/** Runs wrk with one thread at full speed. `clientSeconds`: the processor time of wrk, its start included. Throws if an answer is an error; a short run may have no answers. */
+export async function runWrk(load: Load): Promise<Counted & { readonly clientSeconds: number }> {
   const { origin, requests, first, seconds, connections } = load;
   const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', TIMEOUT, '-s', SCRIPT, origin];
   const wrk = Bun.spawn([requiredProgram('wrk', 'wrk'), ...options, '--', requests, String(first)], {
@@ -59,7 +59,8 @@ export async function runWrk(load: Load): Promise<Counted> {
     wrk.exited,
   ]);
   if (code !== 0) throw new Error(`wrk ended with ${code}: ${stderr}`);
-  return countedOf(stdout);
+  const { user, system } = wrk.resourceUsage()!.cpuTime;
+  return { ...countedOf(stdout), clientSeconds: Number(user + system) / 1e6 };
 }
 
 /** The counts that `load.lua` prints at the end of a run. */
