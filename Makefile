@@ -25,7 +25,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := LICENSE $(shell find src fixtures licenses -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples sdk types notebook bench compare judge campaign recorder-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash cluster cluster-campaign clean
+.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples sdk types notebook bench compare judge campaign recorder-campaign processes-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash cluster cluster-campaign clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -155,8 +155,9 @@ recorder-campaign: build ## kill, load and simulate the recorder for an hour, an
 	$(TEST) '' --parallel=1 test/recorder/recorder- test/recorder/simulated-hours.campaign test/recorder/serving
 
 MINUTES ?= 20
-soak: build ## load the executable for MINUTES=20, half of them with attackers, and write test/soak/RESULTS.md
-	SOAK_MINUTES=$(MINUTES) $(BUN) test/soak/run.ts
+PROCESSES ?= 1
+soak: build ## load the executable, with PROCESSES=1, for MINUTES=20, half of them with attackers, and write test/soak/RESULTS.md
+	SOAK_MINUTES=$(MINUTES) SOAK_PROCESSES=$(PROCESSES) $(BUN) test/soak/run.ts
 
 backtest-pace: build ## measure the speed of backtests, and write test/bench/backtest/RESULTS.md
 	$(BUN) test/bench/backtest/run.ts
@@ -183,6 +184,15 @@ cluster-campaign: export CLUSTER_REVOCATIONS ?= 200
 cluster-campaign: export CLUSTER_MARKETS ?= 1000000
 cluster-campaign: build ## kill, stop and compare three nodes and all that they need, and write test/cluster/RESULTS.md
 	$(TEST) '' --parallel=1 test/cluster published-million
+
+processes-campaign: export PROCESSES_RESULTS := 1
+processes-campaign: export PROCESSES_RENEWALS ?= 20
+processes-campaign: export PROCESSES_KILLS ?= 20
+processes-campaign: export PROCESSES_STOPS ?= 20
+processes-campaign: export PROCESSES_REVOCATIONS ?= 200
+processes-campaign: export PROCESSES_LOADED_MS ?= 20000
+processes-campaign: build ## kill, stop and renew servers of several processes, and write test/cli/RESULTS.md
+	$(TEST) '' --parallel=1 test/cli/processes.campaign
 
 deb: build ## write the Debian package into dist
 	src/package/deb.sh $(BINARY) $$(dpkg --print-architecture) dist

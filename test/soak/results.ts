@@ -5,6 +5,8 @@ import { type Minute, type Part, STOLEN_MAX, type Verdict } from './minute.ts';
 
 export interface Circumstances {
   readonly minutes: number;
+  /** Of the server. */
+  readonly processes: number;
   /** Requests per second without pauses, and in the load afterwards. */
   readonly fullSpeed: number;
   readonly perSecond: number;
@@ -21,7 +23,7 @@ const FAULT_CHARS_MAX = 200;
 const MIB = 1024 * 1024;
 
 export async function resultsText(
-  { minutes: stated, fullSpeed, perSecond, seed, recording, attack, counts, exitCode }: Circumstances,
+  { minutes: stated, processes, fullSpeed, perSecond, seed, recording, attack, counts, exitCode }: Circumstances,
   minutes: readonly Minute[],
   verdict: Verdict,
   faults: readonly Fault[],
@@ -30,7 +32,8 @@ export async function resultsText(
   const answers = minutes.reduce((sum, minute) => sum + minute.answers, 0);
   return `# Soak
 
-${await circumstances(`\`make soak MINUTES=${stated}\` (\`SOAK_MINUTES=${stated} SOAK_SEED=${seed} bun test/soak/run.ts\`)`)}
+${await circumstances(`\`make soak MINUTES=${stated} PROCESSES=${processes}\` (\`SOAK_MINUTES=${stated} SOAK_PROCESSES=${processes} SOAK_SEED=${seed} bun test/soak/run.ts\`)`)}
+- the server has ${processes === 1 ? 'one process' : `${processes} processes; RSS and CPU are those of all of them and of their parent, each with the pages that they share`}
 - the executable and the load run on one machine; archive: ${recording}; repeatedly, a file is imported and a key is rotated
 - load: nearest 45 %, pages 18 %, lists, quotes, prices, coverage, exports, msgpack, zstd, 304, 400, 401, 429; ${fullSpeed.toFixed(0)} requests/s from 16 clients without pauses during the attack, then ${perSecond.toFixed(0)} requests/s (Poisson), independent of the answers
 - attack, in every second period: ${attackText(attack)}

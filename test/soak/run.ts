@@ -6,6 +6,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { EXECUTABLE, issueKey, printed, runExecutable } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_START_MS, writeLightRecording } from '../support/light-recording.ts';
+import { childrenOf } from '../support/processes.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { type Attack, noAttacks, underAttack } from './attack.ts';
 import { type Fault, Load } from './load.ts';
@@ -17,10 +18,11 @@ import { type Circumstances, resultsText } from './results.ts';
  * The long run: `make soak MINUTES=20`. Loads the executable with typical requests, in every second period also with attackers,
  * and measures memory, latencies and errors. Writes RESULTS.md next to this file. The exit code is 1 if memory grows, an answer is
  * wrong, latencies rise, or the attackers delay other clients too much. SOAK_MINUTES may be a fraction; SOAK_SEED selects another
- * sequence of requests.
+ * sequence of requests. With SOAK_PROCESSES the server has so many, and the file is PROCESSES.md.
  */
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 20);
 const SEED = Number(process.env.SOAK_SEED ?? 20_260_416);
+const PROCESSES = Number(process.env.SOAK_PROCESSES ?? 1);
 const MINUTE_MS = 60_000;
 /** Minimum number of periods, so that both kinds of them have thirds in a run of a few minutes too. */
 const PERIODS_MIN = 18;
@@ -71,7 +73,10 @@ async function main(): Promise<number> {
   const limited = await issueKey(data, 'enterprise', LIMITED_RPM);
   const rotating = await issueKey(data);
   const unknown = (await issueKey(join(directory.path, 'elsewhere'))).key;
-  await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data]);
+  await using server = startChild([
+    ...[EXECUTABLE, 'serve', '--port', '0', '--data', data],
+    ...['--processes', String(PROCESSES)],
+  ]);
   const [, origin] = await server.said(/ on (http:\/\/\S+) /);
   const serving = { data, directory: directory.path, origin: origin!, server };
   const random = randomsOf(SEED);
@@ -103,6 +108,7 @@ async function main(): Promise<number> {
   const exitCode = await server.exited;
   const circumstances: Circumstances = {
     minutes: MINUTES,
+    processes: PROCESSES,
     fullSpeed,
     perSecond,
     seed: SEED,
@@ -115,7 +121,7 @@ async function main(): Promise<number> {
   };
   const verdict = verdictOf(minutes);
   const text = await resultsText(circumstances, minutes, verdict, faults);
-  await Bun.write(join(import.meta.dir, 'RESULTS.md'), text);
+  await Bun.write(join(import.meta.dir, PROCESSES === 1 ? 'RESULTS.md' : 'PROCESSES.md'), text);
   console.log(text);
   return faults.length === 0 &&
     verdict.isClean &&
@@ -153,11 +159,13 @@ async function watch(
   await Bun.sleep(CHANGE_MS);
   faults.push(...load.take().faults);
   const startedMs = performance.now();
-  const before = { ticks: ticks(), cpu: cpuSeconds(server.pid) };
+  const ofAll = (read: (pid: number) => number) =>
+    [server.pid, ...childrenOf(server.pid)].reduce((sum, pid) => sum + read(pid), 0);
+  const before = { ticks: ticks(), cpu: ofAll(cpuSeconds) };
   const rssBytes: number[] = [];
   while (performance.now() - startedMs < PERIOD_MS) {
     await Bun.sleep(Math.min(SAMPLE_MS, PERIOD_MS));
-    rssBytes.push(residentBytes(server.pid));
+    rssBytes.push(ofAll(residentBytes));
   }
   const seconds = (performance.now() - startedMs) / 1000;
   const tally = load.take();
@@ -165,7 +173,7 @@ async function watch(
   return minuteOf(tally, {
     seconds,
     rssBytes,
-    cpuShare: (cpuSeconds(server.pid) - before.cpu) / seconds,
+    cpuShare: (ofAll(cpuSeconds) - before.cpu) / seconds,
     stolenShare: stolenShare(before.ticks, ticks()),
     otherWork: events.splice(0),
     isAttacked,
