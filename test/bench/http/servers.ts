@@ -10,10 +10,11 @@ import type { HttpCorpus } from './corpus.ts';
 import { writeRequests } from './trial.ts';
 import { runWrk } from './wrk.ts';
 
-export const [SECONDS, WARM_UP_SECONDS] = [2, 3];
+export const SECONDS = 2;
+const WARM_UP_SECONDS = 3;
 
 /** Settings of a server, by the name that the results have. */
-export interface Variant {
+interface Variant {
   readonly name: string;
   readonly args: readonly string[];
   /** Default: the executable under test. */
