@@ -33,7 +33,7 @@ DROP TABLE markets;
 
 CREATE TABLE markets (
   market_key INTEGER PRIMARY KEY,
-  condition_id TEXT NOT NULL UNIQUE,
+  condition_id TEXT NOT NULL,
   venue_market_id TEXT NOT NULL,
   venue_event_id TEXT NOT NULL,
   venue_market_id_ms INTEGER,
@@ -74,9 +74,9 @@ CREATE INDEX markets_by_winner ON markets (symbol, IFNULL(winner, ''), start_ms)
 CREATE INDEX markets_by_recorded_time ON markets (symbol, recorded_ms, start_ms);
 CREATE INDEX markets_by_snapshots ON markets (symbol, snapshot_count, start_ms);
 CREATE INDEX markets_by_volume ON markets (symbol, IFNULL(volume, -1), start_ms);
-CREATE INDEX markets_by_slug ON markets (slug, symbol, start_ms);
-CREATE INDEX markets_by_up_asset ON markets (up_asset_id) WHERE up_asset_id <> '0';
-CREATE INDEX markets_by_down_asset ON markets (down_asset_id) WHERE down_asset_id <> '0';
+CREATE INDEX markets_by_condition_id ON markets (SUBSTR(condition_id, -10));
+CREATE INDEX markets_by_up_asset ON markets (SUBSTR(up_asset_id, -10)) WHERE up_asset_id <> '0';
+CREATE INDEX markets_by_down_asset ON markets (SUBSTR(down_asset_id, -10)) WHERE down_asset_id <> '0';
 
 INSERT INTO markets (
     market_key, condition_id, venue_market_id, venue_event_id, venue_market_id_ms, venue_event_id_ms, slug, symbol, timeframe,
@@ -98,18 +98,18 @@ CREATE TABLE sealed_markets (
 ) STRICT;
 
 CREATE TABLE sealed_series (
-  series_id INTEGER PRIMARY KEY REFERENCES series (series_id),
+  series_id INTEGER NOT NULL,
   market_key INTEGER NOT NULL REFERENCES sealed_markets (market_key),
   first_ms INTEGER NOT NULL,
   last_ms INTEGER NOT NULL,
   segments INTEGER NOT NULL,
   records INTEGER NOT NULL,
-  bytes INTEGER NOT NULL
-) STRICT;
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (market_key, series_id)
+) STRICT, WITHOUT ROWID;
 
-CREATE UNIQUE INDEX sealed_markets_by_path ON sealed_markets (path);
+CREATE INDEX sealed_markets_by_path ON sealed_markets (SUBSTR(path, 1, 11) || SUBSTR(path, -11, 8));
 CREATE INDEX sealed_markets_by_size ON sealed_markets (bytes);
-CREATE INDEX sealed_series_by_market ON sealed_series (market_key);
 
 CREATE TABLE publication (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -128,6 +128,18 @@ CREATE TABLE replica (
   number INTEGER NOT NULL,
   digest TEXT NOT NULL
 ) STRICT;
+
+CREATE TRIGGER market_named BEFORE INSERT ON markets WHEN EXISTS (
+  SELECT 1 FROM markets WHERE SUBSTR(condition_id, -10) = SUBSTR(NEW.condition_id, -10) AND condition_id = NEW.condition_id
+) BEGIN
+  SELECT RAISE(ABORT, 'another market has this condition_id');
+END;
+
+CREATE TRIGGER market_renamed BEFORE UPDATE OF condition_id ON markets WHEN NEW.condition_id <> OLD.condition_id AND EXISTS (
+  SELECT 1 FROM markets WHERE SUBSTR(condition_id, -10) = SUBSTR(NEW.condition_id, -10) AND condition_id = NEW.condition_id
+) BEGIN
+  SELECT RAISE(ABORT, 'another market has this condition_id');
+END;
 
 CREATE TRIGGER market_added AFTER INSERT ON markets WHEN EXISTS (SELECT 1 FROM publication) BEGIN
   INSERT INTO changed_markets (market_key, urgency) VALUES (NEW.market_key, 1)

@@ -9,6 +9,7 @@ import {
   type Row,
 } from './catalog.ts';
 import type { Database } from './database.ts';
+import { HAS_CONDITION_ID } from './markets.ts';
 
 /** Markets that are compared, or applied, in one step: a few milliseconds. */
 const STEP_MARKETS = 500;
@@ -53,7 +54,9 @@ export class CatalogReplica {
         database.query<never, [number]>(`DELETE FROM ${table} WHERE market_key = ?`),
       ),
       add: MARKET_TABLES.map(insert),
-      named: database.query<{ key: number }, [string]>('SELECT market_key AS key FROM markets WHERE condition_id = ?'),
+      named: database.query<{ key: number }, [string]>(
+        `SELECT market_key AS key FROM markets WHERE ${HAS_CONDITION_ID}`,
+      ),
       ofSeries: database.query<{ key: number | null }, [number]>(
         'SELECT market_key AS key FROM series WHERE series_id = ?',
       ),

@@ -66,7 +66,7 @@ const SEGMENTS_PER_STEP = 2048;
 export const MARKET_SIZE = `SELECT SUM(IIF(kind IN ('derived-quote', 'derived-mid'), 0, records)) AS records,
   SUM(bytes) AS bytes FROM (
     SELECT kind, records, LENGTH(payload) AS bytes FROM series JOIN segments USING (series_id) WHERE series.market_key = ?1
-    UNION ALL SELECT kind, records, bytes FROM series JOIN sealed_series USING (series_id) WHERE series.market_key = ?1
+    UNION ALL SELECT kind, records, bytes FROM series JOIN sealed_series USING (market_key, series_id) WHERE market_key = ?1
   )`;
 export const PRICES_SIZE = 'SELECT SUM(LENGTH(payload)) AS bytes FROM segments WHERE series_id = ? AND last_ms < ?';
 export const DELETE_PRICES = `DELETE FROM segments WHERE segment_id IN (

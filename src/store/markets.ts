@@ -132,16 +132,20 @@ export const SORTED_WALKS: Readonly<Record<string, readonly [ofValue: string, be
 );
 export const LONGEST_WINDOW = `SELECT end_ms - start_ms AS lengthMs FROM markets WHERE symbol = ?
   ORDER BY end_ms - start_ms DESC LIMIT 1`;
-export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE condition_id = ?`;
-export const FIND_MARKET_BY_UP_ASSET = `SELECT ${COLUMNS} FROM markets WHERE up_asset_id = ? AND up_asset_id <> '0'`;
+/** The indexes have the last characters of ids. ?1: an id. */
+const hasId = (column: string) => `SUBSTR(${column}, -10) = SUBSTR(?1, -10) AND ${column} = ?1`;
+export const HAS_CONDITION_ID = hasId('condition_id');
+export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE ${HAS_CONDITION_ID}`;
+export const FIND_MARKET_BY_UP_ASSET = `SELECT ${COLUMNS} FROM markets
+  WHERE ${hasId('up_asset_id')} AND up_asset_id <> '0'`;
 export const FIND_MARKET_BY_DOWN_ASSET = `SELECT ${COLUMNS} FROM markets
-  WHERE down_asset_id = ? AND down_asset_id <> '0'`;
+  WHERE ${hasId('down_asset_id')} AND down_asset_id <> '0'`;
 export const NEXT_MARKET = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? AND (start_ms, condition_id) > (?, ?)
   ORDER BY start_ms, condition_id LIMIT 1`;
 const FIND_MARKET_BY_KEY = `SELECT ${COLUMNS} FROM markets WHERE market_key = ?`;
 export const NEXT_MARKET_BY_KEY = `SELECT ${COLUMNS} FROM markets NOT INDEXED WHERE market_key > ?
   ORDER BY market_key LIMIT 1`;
-export const LIST_MARKETS_OF_SLUG = `SELECT ${COLUMNS} FROM markets WHERE slug = ? ORDER BY symbol, start_ms`;
+export const LIST_MARKETS_OF_SLUG = `SELECT ${COLUMNS} FROM markets WHERE symbol = ? AND slug = ? ORDER BY start_ms`;
 /** From each coin to the next by the index: DISTINCT would read all of it. */
 export const LIST_COINS = `WITH RECURSIVE coins (symbol) AS (
     SELECT MIN(symbol) FROM markets
@@ -149,10 +153,11 @@ export const LIST_COINS = `WITH RECURSIVE coins (symbol) AS (
   ) SELECT symbol FROM coins WHERE symbol IS NOT NULL`;
 export const KNOWS_COIN = 'SELECT 1 AS known FROM markets WHERE symbol = ? LIMIT 1';
 
+const IS_SEALED_SERIES = 'sealed_series.market_key = series.market_key AND sealed_series.series_id = series.series_id';
 /** A series' first record is in its first segment. */
 const FIRST_OF_SERIES = `IFNULL(
     (SELECT first_ms FROM segments WHERE segments.series_id = series.series_id ORDER BY last_ms, last_id LIMIT 1),
-    (SELECT first_ms FROM sealed_series WHERE sealed_series.series_id = series.series_id)
+    (SELECT first_ms FROM sealed_series WHERE ${IS_SEALED_SERIES})
   )`;
 const FIRST_RECORD = `SELECT MIN(${FIRST_OF_SERIES}) AS first_ms FROM series WHERE market_key = ?`;
 
@@ -161,7 +166,7 @@ const SENT_SPAN = `SELECT MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms FRO
       ${FIRST_OF_SERIES} AS first_ms,
       IFNULL(
         (SELECT MAX(last_ms) FROM segments WHERE segments.series_id = series.series_id),
-        (SELECT last_ms FROM sealed_series WHERE sealed_series.series_id = series.series_id)
+        (SELECT last_ms FROM sealed_series WHERE ${IS_SEALED_SERIES})
       ) AS last_ms
     FROM series WHERE market_key = ?1
     UNION ALL SELECT from_ms, from_ms FROM gaps WHERE market_key = ?1
@@ -252,7 +257,7 @@ export class Markets {
       next: database.query<MarketRow, [string, number, string]>(NEXT_MARKET),
       coins: database.query<{ symbol: string }, []>(LIST_COINS),
       nextByKey: database.query<MarketRow, [number]>(NEXT_MARKET_BY_KEY),
-      listOfSlug: database.query<MarketRow, [string]>(LIST_MARKETS_OF_SLUG),
+      listOfSlug: database.query<MarketRow, [string, string]>(LIST_MARKETS_OF_SLUG),
       count: database.query<{ count: number }, [string]>('SELECT COUNT(*) AS count FROM markets WHERE symbol = ?'),
       countOfTimeframe: database.query<{ count: number }, [string, Timeframe]>(
         'SELECT COUNT(*) AS count FROM markets WHERE symbol = ? AND timeframe = ?',
@@ -410,16 +415,16 @@ export class Markets {
    * `asOfMs` the latest that was listed by then, see `isListed`.
    */
   find(symbol: string, conditionIdOrSlug: string, asOfMs?: number): StoredMarket | undefined {
-    return this.named(conditionIdOrSlug).findLast(
+    return this.named(conditionIdOrSlug, [symbol]).findLast(
       (market) => market.symbol === symbol && (asOfMs === undefined || this.isListed(market, asOfMs)),
     );
   }
 
   /** A market by its slug, in lower case. Of several with one slug it is the one that starts at `startMs`, or the latest. */
   findBySlug(slug: string, startMs?: number): StoredMarket | undefined {
-    const rows = this.#sql.listOfSlug.all(slug);
-    const wantedMs = startMs ?? Math.max(...rows.map((row) => row.startMs));
-    return marketOrNone(rows.find((row) => row.startMs === wantedMs));
+    const found = this.coins().flatMap((symbol) => this.#ofSlug(symbol, slug));
+    const wantedMs = startMs ?? Math.max(...found.map((market) => market.startMs));
+    return found.find((market) => market.startMs === wantedMs);
   }
 
   /** The market that an asset belongs to, as up or as down. */
@@ -449,11 +454,16 @@ export class Markets {
     return marketOrNone(this.#sql.nextByKey.get(key));
   }
 
-  /** Markets of any coin by conditionId or slug, in upper or lower case; ordered by coin, then start. */
-  named(conditionIdOrSlug: string): StoredMarket[] {
+  /** Markets by conditionId, of any coin, or by slug, in upper or lower case; ordered by coin, then start. `coins`: by name. */
+  named(conditionIdOrSlug: string, coins: readonly string[] = this.coins()): StoredMarket[] {
     const name = conditionIdOrSlug.toLowerCase();
-    const row = CONDITION_ID.test(name) ? this.#sql.find.get(name) : null;
-    return row === null ? this.#sql.listOfSlug.all(name).map(toMarket) : [toMarket(row)];
+    const market = CONDITION_ID.test(name) ? this.findByConditionId(name) : undefined;
+    return market === undefined ? coins.flatMap((symbol) => this.#ofSlug(symbol, name)) : [market];
+  }
+
+  /** By start. */
+  #ofSlug(symbol: string, slug: string): StoredMarket[] {
+    return this.#sql.listOfSlug.all(symbol, slug).map(toMarket);
   }
 
   /** Returns true if a market was listed by `asOfMs`, see `isListed` of the domain. Lists ignore first records. */
@@ -504,7 +514,7 @@ export class Markets {
   /** The market of the same slug and window, where one of the two has a stand-in for its conditionId. */
   #standInOrReal({ conditionId, slug, symbol, startMs }: MarketStatement): StoredMarket | undefined {
     if (!isStandIn(conditionId)) return this.findByConditionId(standInConditionId(slug, startMs));
-    return marketOrNone(this.#sql.listOfSlug.all(slug).find((row) => row.symbol === symbol && row.startMs === startMs));
+    return this.#ofSlug(symbol, slug).find((market) => market.startMs === startMs);
   }
 
   /** Gives the market a new revision, because a record of it was added. */

@@ -7,7 +7,7 @@ import { readManifest } from './backup-manifest.ts';
 import { explained } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
 import { DELETE_MARKET_ROWS } from './deletion.ts';
-import { NEW_KEY, NEW_REVISION, type StoredMarket } from './markets.ts';
+import { HAS_CONDITION_ID, NEW_KEY, NEW_REVISION, type StoredMarket } from './markets.ts';
 import { discard, draftOf } from './on-disk.ts';
 import { copyBackedUp } from './restore.ts';
 import { BOOKS } from './sealed-files.ts';
@@ -54,7 +54,7 @@ const COPY_SERIES = `INSERT INTO series (kind, market_key, outcome, recorded_fro
 const MARKETS_BETWEEN =
   'SELECT market_key AS key FROM markets WHERE start_ms >= ? AND start_ms < ? ORDER BY market_key';
 /** A stand-in conditionId may have been replaced since the backup. */
-export const PRESENT_MARKET = `SELECT market_key AS key FROM markets WHERE condition_id = ?1
+export const PRESENT_MARKET = `SELECT market_key AS key FROM markets WHERE ${HAS_CONDITION_ID}
   UNION SELECT market_key FROM markets WHERE slug = ?2 AND symbol = ?3 AND start_ms = ?4`;
 /** The ids of a backup of this archive, which gets another id when all of it is restored, are given, and never again. */
 const IS_OF_ARCHIVE = `SELECT 1 AS known WHERE (SELECT archive_id FROM archive) = (SELECT archive_id FROM backup.archive)

@@ -57,18 +57,22 @@ export const SEALED_MARKET = `SELECT ${COLUMNS} FROM sealed_markets WHERE market
 /** Also of a series that the file does not have. */
 export const SEALED_OF_SERIES = `SELECT ${COLUMNS} FROM series JOIN sealed_markets USING (market_key) WHERE series_id = ?`;
 export const NEXT_SEALED = `SELECT ${COLUMNS} FROM sealed_markets WHERE market_key > ? ORDER BY market_key LIMIT 1`;
-export const SEALED_BY_PATH = `SELECT path, bytes, LOWER(HEX(digest)) AS sha256 FROM sealed_markets WHERE path > ? AND path < ?
-  ORDER BY path`;
-export const NEXT_SEALED_PATH = 'SELECT path FROM sealed_markets WHERE path > ? ORDER BY path LIMIT 1';
+/** The index has the day of a path and half of its seal. */
+const inIndex = (path: string) => `SUBSTR(${path}, 1, 11) || SUBSTR(${path}, -11, 8)`;
+const INDEXED = inIndex('path');
+/** ?1: paths of days from this one on; ?2: before this one. */
+const IS_BETWEEN = `${INDEXED} >= ?1 AND ${INDEXED} < ?2`;
+export const SEALED_BY_PATH = `SELECT path, bytes, LOWER(HEX(digest)) AS sha256 FROM sealed_markets WHERE ${IS_BETWEEN}
+  ORDER BY ${INDEXED}`;
+/** A path of the first day after a text. */
+export const NEXT_SEALED_PATH = `SELECT path FROM sealed_markets WHERE ${INDEXED} > ? ORDER BY ${INDEXED} LIMIT 1`;
 export const IS_SEALED = 'SELECT 1 AS known FROM sealed_markets WHERE market_key = ? AND seal = ?';
-export const IS_NAMED = 'SELECT 1 AS known FROM sealed_markets WHERE path = ?';
+export const IS_NAMED = `SELECT 1 AS known FROM sealed_markets WHERE ${INDEXED} = ${inIndex('?1')} AND path = ?1`;
 export const SERIES_OF_SEALED = `SELECT series_id AS seriesId, first_ms AS firstMs, last_ms AS lastMs, segments, records
   FROM sealed_series WHERE market_key = ?`;
 const SEALED_TOTALS = 'SELECT COUNT(*) AS markets, IFNULL(SUM(bytes), 0) AS bytes FROM sealed_markets';
-/** ?1: paths from this one on; ?2: before this one. */
-export const SEALED_BYTES_BETWEEN =
-  'SELECT IFNULL(SUM(bytes), 0) AS bytes FROM sealed_markets WHERE path >= ?1 AND path < ?2';
-export const FIRST_SEALED_PATH = 'SELECT MIN(path) AS path FROM sealed_markets';
+export const SEALED_BYTES_BETWEEN = `SELECT IFNULL(SUM(bytes), 0) AS bytes FROM sealed_markets WHERE ${IS_BETWEEN}`;
+export const FIRST_SEALED_PATH = `SELECT MIN(${INDEXED}) AS path FROM sealed_markets`;
 const LEFT_OPEN = `SELECT COUNT(*) AS markets, MIN(end_ms) AS firstMs FROM markets NOT INDEXED WHERE end_ms <= ?
   AND NOT EXISTS (SELECT 1 FROM sealed_markets WHERE sealed_markets.market_key = markets.market_key)
   AND EXISTS (SELECT 1 FROM series JOIN segments USING (series_id) WHERE series.market_key = markets.market_key)`;

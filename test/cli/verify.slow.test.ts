@@ -242,7 +242,7 @@ describe('verify', () => {
     ['has the index "other"', 'CREATE INDEX other ON gaps (reason)'],
     ['has the view "gaps"', 'DROP TABLE gaps; CREATE VIEW gaps AS SELECT 1 AS market_key'],
     ['has the table "given_ids"', 'ALTER TABLE given_ids ADD COLUMN note TEXT'],
-    ['lacks the index "markets_by_slug"', 'DROP INDEX markets_by_slug'],
+    ['lacks the index "markets_by_name"', 'DROP INDEX markets_by_name'],
   ])('A schema that differs is the only problem, and restore refuses it. (%s)', async (difference, sql) => {
     using place = await lightArchive(3);
     change(place.path, sql);

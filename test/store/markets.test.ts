@@ -342,6 +342,33 @@ describe('finding a market', () => {
     expect(markets.find('btc', conditionId, asOfMs)?.startMs).toBe(asOfMs < 9000 ? undefined : 9000);
   });
 
+  test('Ids that end alike name their own markets, and so do their assets.', () => {
+    using held = temporaryArchive();
+    const { database, markets } = held.archive;
+    const stored = ['1', '2'].map((start) => {
+      const statement = marketStatement(Number(start), {
+        conditionId: `0x${start}${'0'.repeat(63)}`,
+        clobTokenIds: [`${start}1${'0'.repeat(75)}`, `${start}2${'0'.repeat(75)}`],
+      });
+      return database.write(() => markets.put(statement, NOW_MS)).market;
+    });
+    for (const market of stored) {
+      expect(markets.findByConditionId(market.conditionId)).toEqual(market);
+      for (const assetId of market.clobTokenIds) expect(markets.findByAsset(assetId)).toEqual(market);
+    }
+    expect(markets.findByConditionId(`0x3${'0'.repeat(63)}`)).toBeUndefined();
+    expect(markets.findByAsset(`31${'0'.repeat(75)}`)).toBeUndefined();
+    const write = (sql: string) => () => database.write(() => database.query(sql).run());
+    expect(write('UPDATE markets SET condition_id = (SELECT MIN(condition_id) FROM markets)')).toThrow(
+      'another market',
+    );
+    const columns = database
+      .query<Record<string, unknown>, []>('SELECT * FROM markets LIMIT 1')
+      .columnNames.filter((name) => name !== 'market_key');
+    expect(write(`INSERT INTO markets (${columns}) SELECT ${columns} FROM markets`)).toThrow('another market');
+    expect(markets.count('btc')).toBe(2);
+  });
+
   test.each(missing)('by %s fails', (_, it) => {
     expect(it).toBeUndefined();
   });
