@@ -22,6 +22,8 @@ import type { DatabaseFile } from './database-file.ts';
 import { isDiskFull } from './disk-reserve.ts';
 import type { Upgraded } from './upgrade.ts';
 
+/** SQLite's default. */
+export const LOG_PAGES = 1000;
 /** The value of SQLite's auto_vacuum with which a file gives its free pages back on request. */
 const INCREMENTAL = 2;
 /** Maximum age of a shared view. A command that changes the archive takes longer than this to report it. */
@@ -118,15 +120,18 @@ export class Database {
 
   /**
    * Until `Symbol.dispose`, the pages from which a failed statement is undone are in memory, not in a temporary file: a deletion would write more
-   * bytes there than to the database. Do not sort much, or call `rebuild`, meanwhile: they would use memory too.
+   * bytes there than to the database. Do not sort much, or call `rebuild`, meanwhile: they would use memory too. A commit brings the write-ahead
+   * log into the file once it has this many pages: those that each transaction changes are then written there once for many of them.
    */
-  undoInMemory(): Disposable {
+  changeMuch(logPages: number): Disposable {
     this.#endShared();
     this.#sqlite.run('PRAGMA temp_store = MEMORY');
+    this.#sqlite.run(`PRAGMA wal_autocheckpoint = ${logPages}`);
     return {
       [Symbol.dispose]: () => {
         this.#endShared();
         this.#sqlite.run('PRAGMA temp_store = DEFAULT');
+        this.#sqlite.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
       },
     };
   }

@@ -2,7 +2,7 @@ import { UNIT_MS } from '../domain/duration.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { Archive } from './archive.ts';
-import { Deletion, type DeletionTotals } from './deletion.ts';
+import { BRIEF_STEP, Deletion, type DeletionTotals } from './deletion.ts';
 import { failureOf, isOver, type OpenMarket, Sealing } from './sealing.ts';
 
 const DAY_MS = UNIT_MS.d!;
@@ -126,7 +126,7 @@ export class Upkeep implements Disposable {
     const filter = { marketKeys: undefined, coins: undefined, sources: undefined, beforeMs };
     let done: DeletionTotals | undefined;
     try {
-      for (done of new Deletion(this.#archive, filter).run()) yield;
+      for (done of new Deletion(this.#archive, filter).run(BRIEF_STEP)) yield;
     } finally {
       if (done !== undefined && done.markets + done.coinPrices > 0) this.#options.onDeleted(done, beforeMs);
     }

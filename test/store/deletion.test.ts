@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { Importer } from '../../src/import/importer.ts';
 import { sourcesOf } from '../../src/import/source.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
-import { type CoinDeletion, Deletion, type DeletionFilter, type DeletionTotals } from '../../src/store/deletion.ts';
+import { LOG_PAGES } from '../../src/store/database.ts';
+import {
+  BRIEF_STEP,
+  type CoinDeletion,
+  Deletion,
+  type DeletionFilter,
+  type DeletionTotals,
+} from '../../src/store/deletion.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
 import { exported, linesOfNdjson } from '../export/exported.ts';
 import {
@@ -156,28 +163,33 @@ describe('a deletion', () => {
       for (let number = 1; number <= 250; number += 1) markets.put(marketStatement(number), NOW_MS);
     });
     const left: number[] = [];
-    for (const { markets: deleted } of new Deletion(place.archive, { ...ANYTHING, coins: ['btc'] }).run()) {
+    const deletion = new Deletion(place.archive, { ...ANYTHING, coins: ['btc'] });
+    for (const { markets: deleted } of deletion.run(BRIEF_STEP)) {
       left.push(250 - deleted);
       expect(other.write(() => count.get()!.n)).toBe(250 - deleted);
     }
     expect(left).toEqual([150, 50, 0]);
   });
 
-  test.each(['ends', 'is stopped'])('A deletion keeps what would undo a statement in memory until it %s.', (how) => {
-    using place = temporaryArchive();
-    const { markets, database } = place.archive;
-    database.write(() => {
-      for (let number = 1; number <= 250; number += 1) markets.put(marketStatement(number), NOW_MS);
-    });
-    const [inFile, inMemory] = [0, 2];
-    const undoPlace = () => database.query<{ temp_store: number }, []>('PRAGMA temp_store').get()!.temp_store;
-    expect(undoPlace()).toBe(inFile);
-    for (const _ of new Deletion(place.archive, ANYTHING).run()) {
-      expect(undoPlace()).toBe(inMemory);
-      if (how === 'is stopped') break;
-    }
-    expect(undoPlace()).toBe(inFile);
-  });
+  test.each(['ends', 'is stopped'])(
+    'A deletion keeps what would undo a statement in memory, and has a longer log, until it %s.',
+    (how) => {
+      using place = temporaryArchive();
+      const { markets, database } = place.archive;
+      database.write(() => {
+        for (let number = 1; number <= 250; number += 1) markets.put(marketStatement(number), NOW_MS);
+      });
+      const [inFile, inMemory] = [0, 2];
+      const settings = () =>
+        ['temp_store', 'wal_autocheckpoint'].flatMap((name) => database.query(`PRAGMA ${name}`).values()[0]!);
+      expect(settings()).toEqual([inFile, LOG_PAGES]);
+      for (const _ of new Deletion(place.archive, ANYTHING).run({ ...BRIEF_STEP, logPages: 77 })) {
+        expect(settings()).toEqual([inMemory, 77]);
+        if (how === 'is stopped') break;
+      }
+      expect(settings()).toEqual([inFile, LOG_PAGES]);
+    },
+  );
 
   test('A database file of version 0.2.0 is rebuilt after its first deletion if the disk has room for it.', async () => {
     using directory = temporaryDirectory();

@@ -18,7 +18,7 @@ import { type Archive, openArchive, openArchiveView } from '../../src/store/arch
 import { backUp, type CopyOptions } from '../../src/store/backup.ts';
 import { Database } from '../../src/store/database.ts';
 import { RECORDINGS } from '../../src/store/database-file.ts';
-import { Deletion } from '../../src/store/deletion.ts';
+import { BRIEF_STEP, Deletion } from '../../src/store/deletion.ts';
 import { backUpAndKeep } from '../../src/store/kept-backups.ts';
 import { restore } from '../../src/store/restore.ts';
 import { sealedBytesFor } from '../../src/store/sealed-copies.ts';
@@ -323,6 +323,15 @@ test('A deletion deletes the file of a sealed market, and counts its bytes.', as
   expect(sealedMarkets(archive)).toHaveLength(filesIn(place.path).length);
   const { problems } = await verifyDirectory(place.path, { clock: () => NOW_MS });
   expect(problems.filter(({ kind }) => kind === 'sealed' || kind === 'database' || kind === 'reference')).toEqual([]);
+});
+
+test('A transaction deletes many sealed markets, whatever their files have.', async () => {
+  using place = await archiveOf(generatedRecording(2));
+  const { archive } = place;
+  sealAll(archive);
+  const { markets } = new Deletion(archive, ANYTHING).run({ ...BRIEF_STEP, bytes: 1 }).next().value!;
+  expect(sealedMarkets(archive)).toEqual([]);
+  expect(markets).toBeGreaterThan(1);
 });
 
 test('More sealed markets than may be open are read in turns, backed up and restored.', async () => {
