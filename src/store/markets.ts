@@ -454,11 +454,12 @@ export class Markets {
     return marketOrNone(this.#sql.nextByKey.get(key));
   }
 
-  /** Markets by conditionId, of any coin, or by slug, in upper or lower case; ordered by coin, then start. `coins`: by name. */
-  named(conditionIdOrSlug: string, coins: readonly string[] = this.coins()): StoredMarket[] {
+  /** Markets by conditionId, of any coin, or by slug, in upper or lower case; ordered by coin, then start. `coins`: those with the slug, by name; left out: all. */
+  named(conditionIdOrSlug: string, coins?: readonly string[]): StoredMarket[] {
     const name = conditionIdOrSlug.toLowerCase();
     const market = CONDITION_ID.test(name) ? this.findByConditionId(name) : undefined;
-    return market === undefined ? coins.flatMap((symbol) => this.#ofSlug(symbol, name)) : [market];
+    if (market !== undefined) return [market];
+    return (coins ?? this.coins()).flatMap((symbol) => this.#ofSlug(symbol, name));
   }
 
   /** By start. */
