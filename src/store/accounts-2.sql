@@ -118,7 +118,8 @@ CREATE TABLE invoices (
 CREATE TABLE key_changes (
   number INTEGER PRIMARY KEY,
   kind TEXT NOT NULL CHECK (kind IN ('tier', 'account', 'grant', 'key')),
-  id ANY NOT NULL
+  id ANY NOT NULL,
+  token TEXT NOT NULL DEFAULT (hex(randomblob(8)))
 ) STRICT;
 
 CREATE TRIGGER bounded_key_changes AFTER INSERT ON key_changes

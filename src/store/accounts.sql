@@ -276,7 +276,9 @@ CREATE TABLE key_changes (
   number INTEGER PRIMARY KEY,
   kind TEXT NOT NULL CHECK (kind IN ('tier', 'account', 'grant', 'key')),
   -- The primary key of the row.
-  id ANY NOT NULL
+  id ANY NOT NULL,
+  -- After a restore, numbers are given again: with the same token, all changes up to this one are the same.
+  token TEXT NOT NULL DEFAULT (hex(randomblob(8)))
 ) STRICT;
 
 CREATE TRIGGER bounded_key_changes AFTER INSERT ON key_changes

@@ -21,18 +21,27 @@ const rowOf = (kind: KeyRowKind) => {
 };
 export const NEXT_KEY_ROWS = KEY_ROW_KINDS.map(pageOf);
 export const FIND_KEY_ROW = KEY_ROW_KINDS.map(rowOf);
-export const LAST_KEY_CHANGE = 'SELECT MAX(number) AS last FROM key_changes';
+export const LAST_KEY_CHANGE = 'SELECT MAX(number) AS number, token FROM key_changes';
+export const FIND_KEY_CHANGE = 'SELECT number, token FROM key_changes WHERE number = ? AND token = ?';
 export const LIST_KEY_CHANGES = 'SELECT DISTINCT kind, id FROM key_changes WHERE number > ?';
 const FIRST_KEY_CHANGE = 'SELECT MIN(number) AS first FROM key_changes';
+
+/** The last change of a state of the rows. No other state has it, also after a restore. */
+export interface KeyPosition {
+  readonly number: number;
+  readonly token: string;
+}
+/** No change has number 0. */
+const NO_CHANGE: KeyPosition = { number: 0, token: '' };
 
 /** The rows after a position, as JSON arrays that are joined by commas. */
 interface Changes {
   readonly after: number;
-  readonly position: number;
+  readonly position: KeyPosition;
   readonly rows: string;
 }
 
-/** The rows of accounts.db that nodes need to check keys, and their changes. A position is the number of a change. */
+/** The rows of accounts.db that nodes need to check keys, and their changes. */
 export class KeyFeed {
   readonly #database: Database;
   readonly #pages;
@@ -49,14 +58,20 @@ export class KeyFeed {
     this.#finds = statements(FIND_KEY_ROW);
     this.#sql = {
       first: database.query<{ first: number | null }, []>(FIRST_KEY_CHANGE),
-      last: database.query<{ last: number | null }, []>(LAST_KEY_CHANGE),
+      last: database.query<KeyPosition | { number: null }, []>(LAST_KEY_CHANGE),
+      find: database.query<KeyPosition, [number, string]>(FIND_KEY_CHANGE),
       changes: database.query<{ kind: KeyRowKind; id: string | number }, [number]>(LIST_KEY_CHANGES),
     };
   }
 
   /** The present position. */
-  get position(): number {
-    return this.#database.readShared(() => this.#sql.last.get()!.last ?? 0);
+  get position(): KeyPosition {
+    return this.#database.readShared(() => this.#last());
+  }
+
+  /** The position, if `changesAfter` knows the changes after it. */
+  known({ number, token }: KeyPosition): KeyPosition | undefined {
+    return this.#database.read(() => this.#sql.find.get(number, token)) ?? undefined;
   }
 
   /**
@@ -77,13 +92,13 @@ export class KeyFeed {
   }
 
   /** The rows that have changed after a position; undefined if these are not known any more: then all rows are needed again. */
-  changesAfter(after: number): Changes | undefined {
+  changesAfter({ number: after }: KeyPosition): Changes | undefined {
     return this.#database.read(() => {
-      const position = this.#sql.last.get()!.last ?? 0;
+      const position = this.#last();
       const latest = this.#latest;
-      if (latest?.after === after && latest.position === position) return latest;
+      if (latest?.after === after && latest.position.number === position.number) return latest;
       const first = this.#sql.first.get()!.first ?? 0;
-      if (after > position || first > after + 1) return undefined;
+      if (after > position.number || first > after + 1) return undefined;
       const rows = this.#sql.changes.all(after).map(({ kind, id }) => {
         const found = this.#finds[KEY_ROW_KINDS.indexOf(kind)]!.get(id);
         return found?.text ?? JSON.stringify([kind, id]);
@@ -91,5 +106,10 @@ export class KeyFeed {
       this.#latest = { after, position, rows: rows.join() };
       return this.#latest;
     });
+  }
+
+  #last(): KeyPosition {
+    const last = this.#sql.last.get()!;
+    return last.number === null ? NO_CHANGE : last;
   }
 }

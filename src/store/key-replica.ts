@@ -13,7 +13,7 @@ export class KeyReplica {
   readonly #database: Database;
   readonly #secret = KeySecret.random();
   readonly #sql;
-  /** The rows since `begin`, by kind; undefined: `end` was called. */
+  /** The rows since `begin`, by kind; undefined: not all rows are being stored. */
   #seen: ReadonlyMap<string, Set<string | number>> | undefined;
 
   /** `check` is called at each look-up of a key, with true if the key is known; it may throw. */
@@ -42,9 +42,9 @@ export class KeyReplica {
     );
   }
 
-  /** Begins to store all rows. Earlier rows stay until `end`. `secret`: that of the digests of the keys. */
-  begin(secret: Uint8Array): void {
-    this.#seen = new Map(KEY_ROW_KINDS.map((kind) => [kind, new Set()]));
+  /** Begins to store all rows, or only changes. Earlier rows stay until `end`. `secret`: that of the digests of the keys. */
+  begin(secret: Uint8Array, of: 'all' | 'changes'): void {
+    this.#seen = of === 'all' ? new Map(KEY_ROW_KINDS.map((kind) => [kind, new Set()])) : undefined;
     // The write ends the caches of look-ups.
     this.#database.write(() => this.#secret.become(secret));
   }
@@ -63,7 +63,7 @@ export class KeyReplica {
     });
   }
 
-  /** Removes the rows that have not arrived since `begin`. `newAccountTier`: that of accounts without a grant. */
+  /** Removes the rows that have not arrived since `begin`, if it was of all. `newAccountTier`: that of accounts without a grant. */
   end(newAccountTier: string): void {
     const seen = this.#seen;
     this.#seen = undefined;

@@ -1,8 +1,14 @@
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { once } from 'node:events';
+import { cpSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { deleteAccount } from '../../src/account/account-deletion.ts';
 import { changeKey, revokeKey, rotateKey } from '../../src/account/account-keys.ts';
 import { disableAccount, enableAccount, endGrant, grantTier } from '../../src/account/administration.ts';
+import type { FeedLine } from '../../src/http/node/feed-line.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { becomes, type Home, SECRET, startHome, startNode } from './nodes.ts';
 
@@ -226,3 +232,223 @@ test('A node has no address and no name of a person, and no key.', async () => {
   expect(all).toContain('key_');
   for (const secret of ['ann@example.com', key, key.slice(0, 12)]) expect(all).not.toContain(secret);
 });
+
+/** The lines of a feed up to `ready`. */
+async function feedOf(origin: string, after = ''): Promise<FeedLine[]> {
+  const leaving = new AbortController();
+  const headers = { authorization: `Node ${SECRET}` };
+  const answer = await fetch(`${origin}/node/feed?after=${encodeURIComponent(after)}`, {
+    headers,
+    signal: leaving.signal,
+  });
+  const lines: FeedLine[] = [];
+  let rest = '';
+  for await (const text of answer.body!.pipeThrough(new TextDecoderStream())) {
+    const parts = `${rest}${text}`.split('\n');
+    rest = parts.pop()!;
+    lines.push(...parts.map((part) => JSON.parse(part) as FeedLine));
+    if (lines.at(-1)?.ready === true) break;
+  }
+  leaving.abort();
+  return lines;
+}
+
+const rowsOf = (lines: readonly FeedLine[]) => lines.flatMap(({ rows }) => rows ?? []);
+const isResumed = (lines: readonly FeedLine[]) => lines[0]!.hello!.isResumed;
+
+/** Ends home, changes its files, and starts it again on the same port. */
+async function restarted(
+  home: Home,
+  change: (offline: Home) => void,
+  prepare: () => void = () => undefined,
+): Promise<Home> {
+  await home[Symbol.asyncDispose]();
+  prepare();
+  const offline = startHome(home.path);
+  change(offline);
+  await offline[Symbol.asyncDispose]();
+  return startHome(home.path, { port: home.port });
+}
+
+test('A node that connects again gets the rows that have changed since, also from another process or after a restart of home.', async () => {
+  using data = temporaryDirectory();
+  const first = startHome(data.path);
+  const keys = Array.from({ length: 600 }, () => first.key());
+  const all = await feedOf(first.origin);
+  expect([isResumed(all), rowsOf(all).length > 600]).toEqual([false, true]);
+  const { position } = all.at(-1)!;
+  const none = await feedOf(first.origin, position);
+  expect([isResumed(none), rowsOf(none), none.at(-1)!.position]).toEqual([true, [], position]);
+  const [revoked, deleted] = [keys[3]!.apiKey, first.key('bob@example.com').apiKey];
+  await using home = await restarted(first, ({ registry }) => {
+    revokeKey({ registry, nowMs: NOW_MS }, revoked.id);
+    deleteAccount({ registry, nowMs: NOW_MS }, deleted.accountId);
+  });
+  await using other = startHome(data.path, { serverSecret: home.serverSecret });
+  for (const { origin } of [home, other]) {
+    const changed = await feedOf(origin, position);
+    expect(isResumed(changed)).toBe(true);
+    const names = rowsOf(changed).map(([kind, id, ...values]) => [kind, id, values.length > 0]);
+    expect(names.length).toBeLessThan(10);
+    expect(names).toContainEqual(['key', revoked.id, false]);
+    expect(names).toContainEqual(['key', deleted.id, false]);
+    expect(rowsOf(await feedOf(origin, changed.at(-1)!.position))).toEqual([]);
+  }
+});
+
+test('home sends all rows after a position that it cannot know', async () => {
+  using data = temporaryDirectory();
+  await using home = startHome(data.path);
+  home.key();
+  const { position } = (await feedOf(home.origin)).at(-1)!;
+  const [version, number, token] = position!.split(':') as [string, string, string];
+  const wrong = [
+    `0.0.1:${number}:${token}`,
+    `${version}:${number}:${token.replace(/./, (first) => (first === '0' ? '1' : '0'))}`,
+    `${version}:${Number(number) + 1}:${token}`,
+    `${version}:${Number(number) - 1}:${token}`,
+    ...[`${version}:0:`, `${version}:${number}:`, `${version}:${number}`, '::', 'x', "' OR 1=1 --"],
+  ];
+  for (const after of wrong) expect([after, isResumed(await feedOf(home.origin, after))]).toEqual([after, false]);
+  expect(isResumed(await feedOf(home.origin, position))).toBe(true);
+});
+
+test('After a restore of home, no node keeps a key that home does not have, although as many changes were made since.', async () => {
+  using data = temporaryDirectory();
+  const first = startHome(data.path);
+  const stays = first.key();
+  const isRevokedLater = first.key();
+  await using node = startNode(first.origin);
+  await node.link.ready;
+  const path = join(data.path, 'accounts.db');
+  const backup = `${path}.backup`;
+  {
+    using source = new Database(path);
+    source.run('VACUUM INTO ?', [backup]);
+  }
+  const changesAfter = (home: Home, account: string) => {
+    const { key } = home.key(account);
+    revokeKey({ registry: home.registry, nowMs: NOW_MS }, isRevokedLater.apiKey.id);
+    return key;
+  };
+  const isLost = changesAfter(first, 'cat@example.com');
+  expect(await becomes(() => [node.tierOf(isLost), node.tierOf(isRevokedLater.key)], ['free', undefined])).toEqual([
+    'free',
+    undefined,
+  ]);
+  const { position } = (await feedOf(first.origin)).at(-1)!;
+  let isNew = '';
+  await using home = await restarted(
+    first,
+    (offline) => {
+      isNew = changesAfter(offline, 'dog@example.com');
+    },
+    () => {
+      for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+      cpSync(backup, path);
+    },
+  );
+  const again = await feedOf(home.origin, position);
+  expect(again.at(-1)!.position!.split(':')[1]).toBe(position!.split(':')[1]);
+  expect(isResumed(again)).toBe(false);
+  const found = () => [isLost, isRevokedLater.key, isNew, stays.key].map(node.tierOf);
+  expect(await becomes(found, [undefined, undefined, 'free', 'free'])).toEqual([undefined, undefined, 'free', 'free']);
+});
+
+test('a node that has lost its feed amid all rows asks for all of them again', async () => {
+  using data = temporaryDirectory();
+  await using home = startHome(data.path);
+  const { key, apiKey } = home.key();
+  const lines = await feedOf(home.origin);
+  const { position } = lines.at(-1)!;
+  const asked: (string | null)[] = [];
+  const full = lines.slice(0, -1);
+  const later = { rows: [], position: position!.replace(/\w+$/, 'F'.repeat(16)) };
+  // All rows; then all of another state, which no longer has the key, but not to their end.
+  const feeds: FeedLine[][] = [lines, [full[0]!, later], []];
+  using server = Bun.serve({
+    port: 0,
+    fetch: (request) => {
+      asked.push(new URL(request.url).searchParams.get('after'));
+      const feed = feeds[asked.length - 1] ?? [];
+      return new Response(feed.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    },
+  });
+  await using node = startNode(server.url.origin);
+  expect(await becomes(() => asked.length > 2, true)).toBe(true);
+  expect(asked.slice(0, 3)).toEqual([null, position!, null]);
+  expect([node.tierOf(key), apiKey.id.startsWith('key_')]).toEqual(['free', true]);
+});
+
+test('whatever changes while a node is cut off, it finds what home finds', async () => {
+  using data = temporaryDirectory();
+  await using home = startHome(data.path);
+  await using other = startHome(data.path, { serverSecret: home.serverSecret });
+  using relay = await startRelay([home.port, other.port]);
+  await using node = startNode(relay.origin);
+  await node.link.ready;
+  const { registry } = home;
+  const keys = [...KEYS];
+  const found = () => keys.map(node.tierOf);
+  const atHome = () => tiersAtHome(home, keys).map(([tier]) => tier);
+  const steps = [
+    (id: string) => revokeKey({ registry, nowMs: NOW_MS }, id),
+    (id: string) => keys.push(rotateKey({ registry, nowMs: NOW_MS }, id).key),
+    (id: string) => deleteAccount({ registry, nowMs: NOW_MS }, registry.apiKeys.find(id)!.accountId),
+    () => relay.cut(),
+    () => void keys.push(home.key().key),
+  ];
+  const step = fc.tuple(fc.nat(steps.length - 1), fc.nat(2), fc.nat(30));
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (taken) => {
+      const created = ['ann', 'ann', 'bob'].map((name) => home.key(`${name}${keys.length}@example.com`));
+      keys.push(...created.map(({ key }) => key));
+      for (const [at, of, pauseMs] of taken) {
+        try {
+          steps[at]!(created[of]!.apiKey.id);
+        } catch {
+          // As above.
+        }
+        await Bun.sleep(pauseMs);
+      }
+      relay.cut();
+      expect(await becomes(found, atHome())).toEqual(atHome());
+    }),
+    { numRuns: 10, seed: 7 },
+  );
+  expect(relay.connections).toBeGreaterThan(10);
+});
+
+/** A port that leads to each of other ports in turn. */
+async function startRelay(ports: readonly number[]) {
+  const open = new Set<Socket>();
+  let connections = 0;
+  const server = createServer((client) => {
+    const home = connect(ports[connections % ports.length]!, '127.0.0.1');
+    connections += 1;
+    open.add(client);
+    for (const [from, to] of [
+      [client, home],
+      [home, client],
+    ] as const) {
+      from.pipe(to);
+      from.on('error', () => undefined);
+      from.on('close', () => to.destroy());
+    }
+    client.on('close', () => open.delete(client));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut: () => {
+      for (const client of open) client.destroy();
+    },
+    get connections() {
+      return connections;
+    },
+    [Symbol.dispose]: () => {
+      for (const client of open) client.destroy();
+      server.close();
+    },
+  };
+}

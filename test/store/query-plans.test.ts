@@ -10,7 +10,7 @@ import * as devices from '../../src/store/devices.ts';
 import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import { FIND_INVOICE, NAME_BUYER } from '../../src/store/invoices.ts';
-import { FIND_KEY_ROW, LAST_KEY_CHANGE, LIST_KEY_CHANGES, NEXT_KEY_ROWS } from '../../src/store/key-feed.ts';
+import { FIND_KEY_CHANGE, FIND_KEY_ROW, LAST_KEY_CHANGE, LIST_KEY_CHANGES, NEXT_KEY_ROWS } from '../../src/store/key-feed.ts';
 import * as markets from '../../src/store/markets.ts';
 import { FIND_PASSKEY, LIST_PASSKEYS } from '../../src/store/passkeys.ts';
 import { LIST_DUE_ENDS, LIST_DUE_RECEIPTS } from '../../src/store/payment-mails.ts';
@@ -288,6 +288,7 @@ test.each<[string, string, ...string[]]>([
   ['NEXT_KEY_ROWS of keys', NEXT_KEY_ROWS[3]!, 'SEARCH api_keys USING INDEX sqlite_autoindex_api_keys_1 (key_id>?)'],
   ['FIND_KEY_ROW of a key', FIND_KEY_ROW[3]!, 'SEARCH api_keys USING INDEX sqlite_autoindex_api_keys_1 (key_id=?)'],
   ['LAST_KEY_CHANGE', LAST_KEY_CHANGE, 'SEARCH key_changes'],
+  ['FIND_KEY_CHANGE', FIND_KEY_CHANGE, 'SEARCH key_changes USING INTEGER PRIMARY KEY (rowid=?)'],
   [
     'LIST_KEY_CHANGES',
     LIST_KEY_CHANGES,

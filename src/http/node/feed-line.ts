@@ -13,6 +13,8 @@ export interface Hello {
   readonly newAccountTier: string;
   /** Signs the admissions of the node. */
   readonly session: NodeSession;
+  /** True: only the rows that have changed after the position of the request follow; else all rows. */
+  readonly isResumed: boolean;
 }
 
 /** A line of a feed, from home to a node. */
@@ -20,8 +22,10 @@ export interface FeedLine {
   readonly hello?: Hello;
   /** New and changed rows. */
   readonly rows?: readonly KeyRow[];
-  /** All rows have been sent once: the node removes the rows that were not among them. */
+  /** All rows have been sent once, or all changes: the node removes the rows that were not among all. */
   readonly ready?: true;
+  /** Names the state of the rows up to this line, from `ready` on: a later feed continues there, by `/node/feed?after=POSITION`. */
+  readonly position?: string;
   /** Home's clock. A line has it each second. */
   readonly now?: InstantMs;
 }

@@ -73,6 +73,8 @@ export class HomeLink {
   #nextSession = Promise.withResolvers<void>();
   /** True: all rows have arrived, and the feed is open. */
   #isFollowing = false;
+  /** That of the keys here; undefined until all rows have arrived: a part of them has none. */
+  #position: string | undefined;
   /** The monotonic clock when the keys were last those of home. */
   #heardMs = -Infinity;
   /** Home's clock minus the monotonic one. */
@@ -243,7 +245,8 @@ export class HomeLink {
     }, SILENT_MS);
     const signal = AbortSignal.any([silence.signal, this.#closing.signal]);
     try {
-      const url = `${this.#options.home}/node/feed`;
+      const after = this.#position === undefined ? '' : `?after=${encodeURIComponent(this.#position)}`;
+      const url = `${this.#options.home}/node/feed${after}`;
       const answer = await fetch(url, { headers: this.#authorization(), redirect: 'manual', signal });
       if (!answer.ok) throw new DomainError('unavailable', refusalOf(answer.status));
       let rest = '';
@@ -259,11 +262,12 @@ export class HomeLink {
     }
   }
 
-  #take({ hello, rows, ready, now }: FeedLine): void {
+  #take({ hello, rows, ready, position, now }: FeedLine): void {
     if (hello !== undefined) {
       this.#hello = hello;
       this.#counter = 0;
-      this.#replica.begin(Buffer.from(hello.keySecret, 'hex'));
+      if (!hello.isResumed) this.#position = undefined;
+      this.#replica.begin(Buffer.from(hello.keySecret, 'hex'), hello.isResumed ? 'changes' : 'all');
       this.#nextSession.resolve();
       this.#nextSession = Promise.withResolvers();
     }
@@ -275,6 +279,7 @@ export class HomeLink {
       if (this.#problems.keys !== undefined) this.#options.log.info('home is reached again');
       this.#say('keys', undefined);
     }
+    if (this.#isFollowing && position !== undefined) this.#position = position;
     if (now === undefined) return;
     const monotonicMs = this.#monotonicMs();
     this.#offsetMs = now - monotonicMs;

@@ -5,7 +5,7 @@ import { Value } from 'typebox/value';
 import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { parsedJson } from '../../record/fields.ts';
-import { KeyFeed } from '../../store/key-feed.ts';
+import { KeyFeed, type KeyPosition } from '../../store/key-feed.ts';
 import type { Nodes } from '../../store/nodes.ts';
 import type { Registry } from '../../store/registry.ts';
 import type { Admissions } from '../plugins/admission.ts';
@@ -46,6 +46,8 @@ const HEARTBEAT_MS = 1000;
 const READER_SECONDS = 20;
 const BODY_BYTES_MAX = 256 * 1024;
 const AUTHORIZATION = /^Node (\S+)$/;
+/** Version, number and token, see KeyPosition. */
+const POSITION = /^(.+):(\d{1,15}):([0-9A-F]{16})$/;
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Name = Type.String({ minLength: 1, maxLength: 200 });
@@ -64,7 +66,7 @@ const Report = Type.Object({
 });
 
 /**
- * The routes for nodes: GET /node/feed sends the keys and their changes, a line of JSON each (FeedLine), POST /node/usage stores reports.
+ * The routes for nodes: GET /node/feed sends the keys and their changes, a line of JSON each (FeedLine), all or those after a position; POST /node/usage stores reports.
  * Both need the nodes' secret, `Authorization: Node SECRET`. Load this file late.
  */
 export function nodeRoutes(deps: NodeRoutesDeps, { rateLimit, server, logCut }: NodeRoutesHost): Elysia {
@@ -86,7 +88,7 @@ export function nodeRoutes(deps: NodeRoutesDeps, { rateLimit, server, logCut }: 
   routes
     .get('/node/feed', ({ request, set, route }) => {
       authenticate({ request, set, route });
-      const { lines, ended } = feeds.begin();
+      const { lines, ended } = feeds.begin(new URL(request.url).searchParams.get('after') ?? '');
       const { readerSeconds = READER_SECONDS } = deps;
       const settings: ResponseSettings = set;
       const body = pulledBody(lines, { request, server: server(), set: settings, readerSeconds }, (error) => {
@@ -130,44 +132,52 @@ class Feeds {
     this.#keys = new KeyFeed(deps.registry.database);
   }
 
-  /** Throws 'busy' if FEEDS_MAX are open, 'unavailable' if the keys cannot be fed. Call `ended` once. */
-  begin() {
+  /**
+   * `after`: the position of the node. It gets all rows if that is not known, or is of another version, whose rows may have other values.
+   * Throws 'busy' if FEEDS_MAX are open, 'unavailable' if the keys cannot be fed. Call `ended` once.
+   */
+  begin(after: string) {
     if (this.#open >= FEEDS_MAX) throw new DomainError('busy', `${this.#open} feeds are open already`);
     const { admissions, archiveId, keySecret, registry, version, nowMs } = this.#deps;
     const secret = keySecret();
     if (secret === undefined) throw new DomainError('unavailable', 'this server has no key secret on disk');
     const { newAccountTier } = registry;
-    const hello: Hello = { version, archiveId, keySecret: secret, newAccountTier, session: admissions.newSession() };
+    const [, ofVersion, number, token = ''] = POSITION.exec(after) ?? [];
+    const known = ofVersion === version ? this.#keys.known({ number: Number(number), token }) : undefined;
+    const isResumed = known !== undefined;
+    const session = admissions.newSession();
+    const hello: Hello = { version, archiveId, keySecret: secret, newAccountTier, session, isResumed };
     this.#open += 1;
     return {
-      lines: (left: AbortSignal) => this.#lines({ hello, now: nowMs() }, left),
+      lines: (left: AbortSignal) => this.#lines({ hello, now: nowMs() }, known, left),
       ended: () => {
         this.#open -= 1;
       },
     };
   }
 
-  async *#lines(first: FeedLine, left: AbortSignal): AsyncGenerator<Uint8Array> {
+  /** `known`: the position of the node; undefined: it needs all rows. */
+  async *#lines(first: FeedLine, known: KeyPosition | undefined, left: AbortSignal): AsyncGenerator<Uint8Array> {
     yield lineOf(first);
-    let { position } = this.#keys;
-    for (const rows of this.#keys.rows()) {
-      yield rowsLine(rows);
+    let position = known ?? this.#keys.position;
+    for (const rows of known === undefined ? this.#keys.rows() : []) {
+      yield Buffer.from(`{"rows":[${rows}]}\n`);
       // Lets requests have their turn.
       await new Promise((resolve) => setImmediate(resolve));
     }
     let isReady = false;
     let sentAtMs = -Infinity;
     while (!left.aborted && !this.#deps.isDraining()) {
-      if (this.#keys.position !== position) {
+      if (this.#keys.position.number !== position.number) {
         const changes = this.#keys.changesAfter(position);
         // The node connects again, and gets all rows.
         if (changes === undefined) return;
         ({ position } = changes);
-        yield rowsLine(changes.rows);
+        yield Buffer.from(`{"rows":[${changes.rows}],"position":"${this.#textOf(position)}"}\n`);
       }
       if (performance.now() - sentAtMs >= HEARTBEAT_MS) {
         const now = this.#deps.nowMs();
-        yield lineOf(isReady ? { now } : { ready: true, now });
+        yield lineOf(isReady ? { now } : { ready: true, position: this.#textOf(position), now });
         isReady = true;
         sentAtMs = performance.now();
       }
@@ -177,11 +187,10 @@ class Feeds {
       await this.#look;
     }
   }
-}
 
-/** `rows`: JSON arrays that are joined by commas. */
-function rowsLine(rows: string): Uint8Array {
-  return Buffer.from(`{"rows":[${rows}]}\n`);
+  #textOf({ number, token }: KeyPosition): string {
+    return `${this.#deps.version}:${number}:${token}`;
+  }
 }
 
 function lineOf(line: FeedLine): Uint8Array {
