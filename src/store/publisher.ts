@@ -22,7 +22,7 @@ import { type Checkpoint, checkpointNumbers, checkpointOf, PARTS, writeCheckpoin
 import { CatalogFollower } from './catalog-follower.ts';
 import { CatalogReplica, differences } from './catalog-replica.ts';
 import { type Pruned, prune } from './catalog-upkeep.ts';
-import { Database } from './database.ts';
+import { Database, LOG_PAGES } from './database.ts';
 import { type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { sha256Of } from './file-digest.ts';
 import { discard } from './on-disk.ts';
@@ -34,7 +34,11 @@ const PUBLISHED: DatabaseFile = { ...RECORDINGS, name: 'published.db' };
 const ROLE = { lock: 'publisher.json', work: 'another process publishes' };
 const OBJECTS_PER_CHECKPOINT = 1000;
 /** Maximum number of changes in one object, which nodes apply between two requests, and of files that are uploaded before it, in about a second. */
-const [KEYS_PER_STEP, FILES_PER_STEP] = [200, 8];
+const STEP = { order: 'next', keys: 200, files: 8 } as const;
+/** For the first publication, which nobody follows: the fewer transactions, the fewer pages are written again. */
+const FIRST_STEP = { order: 'first', keys: 2000, files: 2000 } as const;
+/** Files in memory, and requests, at the same time. */
+const UPLOADS = 16;
 const POLL_MS = 500;
 /** For the first publication: all rows are new, and in another order than their indices. */
 const FIRST_CACHE_BYTES = 256 << 20;
@@ -43,7 +47,9 @@ const PRUNE_MS = 86_400_000;
 /** Changes of markets that are being recorded wait this long, so that there are fewer objects. */
 const QUIET_MS = 10_000;
 
-export const NEXT_CHANGED = `SELECT market_key AS key FROM changed_markets ORDER BY urgency DESC, market_key DESC LIMIT ${KEYS_PER_STEP}`;
+/** In the order of keys, pages of the replica are filled; from the last key on, they are half empty. */
+export const FIRST_CHANGED = 'SELECT market_key AS key FROM changed_markets ORDER BY urgency, market_key LIMIT ?';
+export const NEXT_CHANGED = `SELECT market_key AS key FROM changed_markets ORDER BY urgency DESC, market_key DESC LIMIT ?`;
 const NOTE_CHANGE = `INSERT INTO changed_markets (market_key, urgency) VALUES (?, 1)
   ON CONFLICT (market_key) DO UPDATE SET urgency = MAX(urgency, excluded.urgency)`;
 
@@ -120,7 +126,8 @@ export class Publisher implements AsyncDisposable {
         'INSERT INTO publication (only_row, address) VALUES (1, ?1) ON CONFLICT DO UPDATE SET address = ?1 WHERE address <> ?1',
       ),
       note: database.query<never, [number]>(NOTE_CHANGE),
-      next: database.query<{ key: number }, []>(NEXT_CHANGED),
+      first: database.query<{ key: number }, [number]>(FIRST_CHANGED),
+      next: database.query<{ key: number }, [number]>(NEXT_CHANGED),
       forget: database.query<never, [number]>('DELETE FROM changed_markets WHERE market_key = ?'),
       urgency: database.query<{ urgency: number | null }, []>('SELECT MAX(urgency) AS urgency FROM changed_markets'),
       sealed: database.query<SealedMarket, [number]>(SEALED_MARKET),
@@ -221,6 +228,8 @@ export class Publisher implements AsyncDisposable {
     // A damaged one is not needed: the next checkpoint then has all parts.
     this.#checkpoint = await checkpointOf(bucket, number).catch(() => undefined);
     this.#database.write(() => this.#sql.enable.run(bucket.address));
+    using stack = new DisposableStack();
+    for (const database of [this.#database, this.replica.database]) stack.use(database.changeMuch(LOG_PAGES));
     for (const keys of differences(this.replica.database, this.#database)) {
       this.#note(keys);
       await Bun.sleep(0);
@@ -231,7 +240,7 @@ export class Publisher implements AsyncDisposable {
       this.replica.database.limitCache(FIRST_CACHE_BYTES);
       for (let more = true; more; ) {
         this.#options.signal?.throwIfAborted();
-        more = await this.#step();
+        more = await this.#step(FIRST_STEP);
       }
       const archive = this.#database.read(() => this.#rows.archive());
       this.replica.apply({ archive, markets: [] }, { number: 0, digest: randomBytes(32).toString('hex') });
@@ -255,11 +264,13 @@ export class Publisher implements AsyncDisposable {
   #noteLackingFiles(): void {
     // They may have been restored.
     this.#unreadable.clear();
-    for (let after = 0; ; ) {
-      const next = this.#database.read(() => this.#sql.nextSealed.get(after));
-      if (next === null) return;
-      after = next.key;
-      if (!this.#files.has(hexOf(next), next.bytes)) this.#note([next.key]);
+    const lacking: number[] = [];
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const from: number = after;
+      const next = this.#database.read(() => this.#sql.nextSealed.get(from));
+      if (next !== null && !this.#files.has(hexOf(next), next.bytes)) lacking.push(next.key);
+      if (next === null || lacking.length === FIRST_STEP.keys) this.#note(lacking.splice(0));
+      after = next?.key;
     }
   }
 
@@ -269,32 +280,34 @@ export class Publisher implements AsyncDisposable {
   }
 
   /** Publishes some changes. False if there are no more. */
-  async #step(): Promise<boolean> {
+  async #step({ order, keys, files }: typeof STEP | typeof FIRST_STEP = STEP): Promise<boolean> {
     if (this.#pending === undefined) {
-      const changed = this.#database.read(() => this.#sql.next.all().map(({ key }) => key));
+      const changed = this.#database.read(() => this.#sql[order].all(keys).map(({ key }) => key));
       if (changed.length === 0 && !this.#hasOtherChanges) return false;
-      const isWaiting = await this.#uploadFiles(changed);
+      const isWaiting = await this.#uploadFiles(changed, files);
       const taken = this.#take(changed);
       if (taken === undefined) return isWaiting;
       this.#publication.markets += taken.markets.length;
       if (this.replica.state.digest === '') this.replica.apply(taken);
       else await this.#write(taken);
     } else await this.#writePending(this.#pending);
-    return this.#database.read(() => this.#sql.next.get()) !== null;
+    return this.#database.read(() => this.#sql.next.get(1)) !== null;
   }
 
-  /** Uploads some of the markets' files that the bucket lacks. True if any was lacking. */
-  async #uploadFiles(keys: readonly number[]): Promise<boolean> {
+  /** Uploads at most `filesMax` of the markets' files that the bucket lacks. True if any was lacking. */
+  async #uploadFiles(keys: readonly number[], filesMax: number): Promise<boolean> {
     const sealed = this.#database.read(() => keys.flatMap((key) => this.#sql.sealed.get(key) ?? []));
-    const lacking = sealed.filter((each) => !this.#isReady(each)).slice(0, FILES_PER_STEP);
-    if (lacking.length > 0) await this.#writer.holdStep();
-    await inParallel(lacking, async (each) => {
+    const lacking = sealed.filter((each) => !this.#isReady(each)).slice(0, filesMax);
+    const upload = async (each: SealedMarket) => {
+      if (this.#options.signal?.aborted === true) return;
+      await this.#writer.holdStep();
       const bytes = this.#read(each);
       if (bytes === undefined) return;
-      await this.#files.put(bytes);
+      await this.#files.put(bytes, hexOf(each));
       this.#publication.files += 1;
       this.#publication.fileBytes += bytes.length;
-    });
+    };
+    await inParallel(lacking, upload, UPLOADS);
     return lacking.length > 0;
   }
 

@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Bucket } from './bucket.ts';
 import { sha256Of } from './file-digest.ts';
 
-/** Requests under way. Each has one object in memory: a pack, or the file of a sealed market. */
+/** Requests under way, if it is not said. Each has one object in memory: a pack, or the file of a sealed market. */
 const PARALLEL = 4;
 
 /** The objects of a folder of a bucket, whose names are their SHA-256, and which of them a backup or a catalog names. A long list is in a temporary file. */
@@ -64,8 +64,7 @@ export class StoredObjects implements Disposable {
   }
 
   /** Writes an object unless it is there, and names it. */
-  readonly put = async (bytes: Uint8Array): Promise<string> => {
-    const sha256 = sha256Of(bytes);
+  readonly put = async (bytes: Uint8Array, sha256 = sha256Of(bytes)): Promise<string> => {
     if (!this.has(sha256, bytes.length)) {
       const name = this.nameOf(sha256);
       // Other bytes of this name are a damaged object.
@@ -106,10 +105,14 @@ export async function objectIn(bucket: Bucket, name: string, sha256: string): Pr
 }
 
 /** Works on a few items at a time. After an error it begins no other one, and throws it when those under way have ended. */
-export async function inParallel<T>(items: Iterable<T>, work: (item: T) => unknown): Promise<void> {
+export async function inParallel<T>(
+  items: Iterable<T>,
+  work: (item: T) => unknown,
+  parallel = PARALLEL,
+): Promise<void> {
   const iterator = items[Symbol.iterator]();
   const errors: unknown[] = [];
-  const workers = Array.from({ length: PARALLEL }, async () => {
+  const workers = Array.from({ length: parallel }, async () => {
     for (let next = iterator.next(); next.done !== true && errors.length === 0; next = iterator.next()) {
       try {
         await work(next.value);

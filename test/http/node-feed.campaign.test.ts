@@ -103,6 +103,48 @@ test('Many feeds of many keys: the cost of a feed and of a change', async () => 
   leaving.abort();
 }, 600_000);
 
+test('Many feeds that continue after home was killed: their bytes and time', async () => {
+  using directory = temporaryDirectory();
+  const { data, args } = prepared(directory.path);
+  using registry = openRegistry(data, { create: true });
+  addKeys(registry, KEYS);
+  let after = '';
+  for (const kind of ['all rows', 'changes'] as const) {
+    await using home = await startServer(data, args);
+    const before = cpuSeconds(home.pid);
+    const begunMs = performance.now();
+    const feeds = await Promise.all(Array.from({ length: FEEDS }, () => readFeed(home.origin, after)));
+    const seconds = cpuSeconds(home.pid) - before;
+    const megabytes = feeds.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6;
+    console.log(
+      `${kind}, ${KEYS} keys, ${FEEDS} feeds at once: ${megabytes.toFixed(2)} MB, ready after ${Math.round(performance.now() - begunMs)} ms (last), ${seconds.toFixed(2)} s of home's processor`,
+    );
+    for (const { revoked } of feeds) expect(revoked).toBe(kind === 'changes');
+    after = feeds[0]!.position;
+    await home.stop('SIGKILL');
+    registry.database.write(() => registry.apiKeys.revoke(`key_${'0'.repeat(16)}`, Date.now()));
+  }
+}, 600_000);
+
+/** Reads a feed until all is sent. `revoked`: it says that the first key is not valid any more. */
+async function readFeed(origin: string, after: string) {
+  const leaving = new AbortController();
+  const headers = { authorization: `Node ${SECRET}` };
+  const url = `${origin}/node/feed?after=${encodeURIComponent(after)}`;
+  const answer = await fetch(url, { headers, signal: leaving.signal });
+  const decoder = new TextDecoder();
+  let [bytes, tail, revoked, position] = [0, '', false, ''];
+  for await (const chunk of answer.body!) {
+    bytes += chunk.length;
+    tail = (tail + decoder.decode(chunk, { stream: true })).slice(-chunk.length - 200);
+    revoked ||= tail.includes(`["key","key_${'0'.repeat(16)}"]`);
+    position = /"ready":true,"position":"([^"]+)"/.exec(tail)?.[1] ?? '';
+    if (position !== '') break;
+  }
+  leaving.abort();
+  return { bytes, revoked, position };
+}
+
 test('A node of many keys: its start, and 200 of 200 revocations', async () => {
   using directory = temporaryDirectory();
   const { data, args } = prepared(directory.path);

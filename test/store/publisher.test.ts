@@ -151,3 +151,29 @@ test('A first publication ends with a signal, and the next one goes on without w
   using node = await place.follower();
   expect(catalogRows(node.replica.database)).toEqual(catalogRows(place.held.archive.database));
 });
+
+test('A first publication uploads 16 files at the same time, and writes its checkpoint after all of them.', async () => {
+  await using place = await PublishedPlace.open();
+  const { held, server } = place;
+  await importRecords(held.archive, marketsOfBooks(0, 40, 3));
+  expect(sealAll(held.archive)).toBe(40);
+  const asked = new Set<string>();
+  let isHanging = true;
+  server.fault = ({ method, name }) => {
+    if (method !== 'PUT' || !name.startsWith('a/books/')) return undefined;
+    asked.add(name);
+    return isHanging ? 'hang' : undefined;
+  };
+  const opening = place.publisher({ bucket: place.bucket('a', { pauseMs: 1, answerMs: 1000 }) });
+  while (asked.size < 16) await Bun.sleep(5);
+  await Bun.sleep(200);
+  expect(asked.size).toBe(16);
+  isHanging = false;
+  await using _ = await opening;
+  expect(server.names('a/books/')).toHaveLength(40);
+  const names = server.requests.flatMap(({ method, name }) => (method === 'PUT' ? [name] : []));
+  const firstPart = names.findIndex((name) => name.startsWith('a/parts/'));
+  expect(firstPart).toBeGreaterThan(names.findLastIndex((name) => name.startsWith('a/books/')));
+  using node = await place.follower();
+  expect(catalogRows(node.replica.database)).toEqual(catalogRows(held.archive.database));
+});

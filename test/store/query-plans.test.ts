@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { FIND_ACCOUNT_BY_EMAIL, LIST_ACCOUNTS, LIST_DELETED_ACCOUNTS } from '../../src/store/accounts.ts';
 import { FIND_KEY_BY_DIGEST, LIST_KEY_IDS } from '../../src/store/api-keys.ts';
 import * as audit from '../../src/store/audit.ts';
-import { ROWS_OF_MARKET } from '../../src/store/catalog.ts';
+import { ARCHIVE_ROWS, ROWS_OF_MARKET } from '../../src/store/catalog.ts';
 import { NEXT_VERSIONS } from '../../src/store/catalog-replica.ts';
 import type { Database } from '../../src/store/database.ts';
 import * as deletion from '../../src/store/deletion.ts';
@@ -10,13 +10,19 @@ import * as devices from '../../src/store/devices.ts';
 import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import { FIND_INVOICE, NAME_BUYER } from '../../src/store/invoices.ts';
-import { FIND_KEY_CHANGE, FIND_KEY_ROW, LAST_KEY_CHANGE, LIST_KEY_CHANGES, NEXT_KEY_ROWS } from '../../src/store/key-feed.ts';
+import {
+  FIND_KEY_CHANGE,
+  FIND_KEY_ROW,
+  LAST_KEY_CHANGE,
+  LIST_KEY_CHANGES,
+  NEXT_KEY_ROWS,
+} from '../../src/store/key-feed.ts';
 import * as markets from '../../src/store/markets.ts';
 import { FIND_PASSKEY, LIST_PASSKEYS } from '../../src/store/passkeys.ts';
 import { LIST_DUE_ENDS, LIST_DUE_RECEIPTS } from '../../src/store/payment-mails.ts';
 import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/store/payment-sends.ts';
 import * as payments from '../../src/store/payments.ts';
-import { NEXT_CHANGED } from '../../src/store/publisher.ts';
+import { FIRST_CHANGED, NEXT_CHANGED } from '../../src/store/publisher.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
 import { BOOKS_OF_WINDOW, GAPS_OF_WINDOW, RECORDED_WINDOW } from '../../src/store/recorded-times.ts';
 import { PRESENT_MARKET } from '../../src/store/restore-markets.ts';
@@ -202,6 +208,12 @@ test.each<[string, string, ...string[]]>([
   ],
   ['IS_SEALED', sealedFiles.IS_SEALED, SEALED],
   ['NEXT_VERSIONS', NEXT_VERSIONS, 'SEARCH markets USING INTEGER PRIMARY KEY (rowid>?)', `${SEALED}=?) LEFT-JOIN`],
+  [
+    'ARCHIVE_ROWS',
+    `SELECT * FROM series WHERE ${new Map(ARCHIVE_ROWS).get('series')}`,
+    'SEARCH series USING INDEX series_by_coin (',
+  ],
+  ['FIRST_CHANGED', FIRST_CHANGED, 'SCAN changed_markets USING COVERING INDEX changed_markets_by_urgency'],
   ['NEXT_CHANGED', NEXT_CHANGED, 'SCAN changed_markets USING COVERING INDEX changed_markets_by_urgency'],
   ['ROWS_OF_MARKET series', ROWS_OF_MARKET('series'), 'SEARCH series USING INDEX series_by_market ('],
   ['ROWS_OF_MARKET gaps', ROWS_OF_MARKET('gaps'), GAPS],
