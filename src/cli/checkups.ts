@@ -25,6 +25,7 @@ import { RecorderFile } from '../store/recorder-file.ts';
 import { SealedFiles } from '../store/sealed-files.ts';
 import { readSecretFile } from '../store/secret-file.ts';
 import { DOWNLOAD_LOCK_FILE, LOCK_FILE, RECORD_LOCK_FILE } from '../store/serve-lock.ts';
+import { type Unpublished, unpublished } from '../store/unpublished.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, certificateWarning, certifiedHost, readCertificate } from './certificate.ts';
 import { openWindows, windowsProblems } from './common-windows.ts';
@@ -99,6 +100,7 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
     { check: 'backup', findings: inDirectory(() => backupFindings(data, nowMs)) },
     { check: 'recorder', findings: inDirectory(() => recorderFindings(data, nowMs)) },
     { check: 'node', findings: await nodeFindingsOf(values, isThere) },
+    { check: 'publication', findings: isThere && shared.length === 0 ? await publicationFindingsOf(data) : [] },
     { check: 'secrets', findings: secrets.filter(isNotReportedYet) },
     { check: 'windows', findings: secrets.length > 0 ? [] : await windowsFindings(values) },
     { check: 'proxy', findings: proxyFindings(values) },
@@ -331,6 +333,18 @@ async function nodeFindingsOf(values: SettingValues, isThere: boolean): Promise<
   const { home } = values;
   if (home === undefined) return [];
   return await (await import('./node-checkup.ts')).nodeFindings(home, values, isThere);
+}
+
+async function publicationFindingsOf(data: string): Promise<string[]> {
+  const found: Unpublished[] = [];
+  // Problems with the file have a check of their own.
+  problemOf(() => {
+    using database = Database.openToRead(join(data, RECORDINGS.name), RECORDINGS);
+    found.push(...database.read(() => unpublished(database)));
+  });
+  const [waiting] = found;
+  if (waiting === undefined || waiting.markets === 0) return [];
+  return await (await import('./publication-checkup.ts')).publicationFindings(waiting);
 }
 
 /** Reports a Redis that cannot count. */

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import type { SettingValues } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
@@ -10,11 +11,12 @@ import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
 import type { NodeDeps } from '../http/v1/node-answers.ts';
 import { openServedActivity } from '../store/activity.ts';
-import { openArchive } from '../store/archive.ts';
+import { type Archive, openArchive } from '../store/archive.ts';
 import { BOOK_TIMES, BookCache } from '../store/book-cache.ts';
 import { Bucket, bucketAccess } from '../store/bucket.ts';
-import { CatalogFollower } from '../store/catalog-follower.ts';
-import { explained } from '../store/database-errors.ts';
+import { CatalogFollower, discardReplica } from '../store/catalog-follower.ts';
+import { explained, isCorruption } from '../store/database-errors.ts';
+import { RECORDINGS } from '../store/database-file.ts';
 import type { Served } from './account-site.ts';
 import { type NodeSettings, readNodeSecret } from './nodes.ts';
 import { VERSION } from './version.ts';
@@ -26,6 +28,8 @@ export interface OpenNode extends AsyncDisposable {
   /** Home's clock. */
   readonly nowMs: () => InstantMs;
   readonly metrics: readonly Metric[];
+  /** Settles when the copy of the catalog is found damaged: it is deleted at the end, and the next `openNode` makes it again. */
+  readonly damaged: Promise<void>;
 }
 
 /** No request waits for the catalog: after a failure it is asked for again a second later. */
@@ -40,7 +44,18 @@ const SWEEP_MS = 10_000;
  * Opens the copy of home's catalog, as soon as there is one, and follows it and home's keys. Undefined if `stopped` settles first. Throws
  * 'conflict' for a directory with an archive of its own, and as `bucketAccess` does.
  */
-export async function openNode(
+export async function openNode(...given: Parameters<typeof openOnce>): Promise<OpenNode | undefined> {
+  for (;;) {
+    try {
+      return await openOnce(...given);
+    } catch (error) {
+      // The copy is deleted.
+      if (!isCorruption(error)) throw error;
+    }
+  }
+}
+
+async function openOnce(
   {
     data,
     books,
@@ -53,6 +68,7 @@ export async function openNode(
   clock: () => InstantMs,
   log: Log,
   stopped: Promise<void>,
+  discarded: DiscardedReplicas,
 ): Promise<OpenNode | undefined> {
   await using stack = new AsyncDisposableStack();
   const access = bucketAccess(books!, process.env);
@@ -69,13 +85,28 @@ export async function openNode(
   await Promise.race([link.ready, stopped, Bun.sleep(CLOCK_MS_MAX)]);
   const warn = (line: string) => log.warn(line);
   const monotonicMs = () => performance.now();
+  const path = join(data, RECORDINGS.name);
+  const damaged = Promise.withResolvers<void>();
+  let isDamaged = false;
+  const onCorruption = () => {
+    if (!isDamaged) log.error(`'${path}' is damaged: it is deleted, and made again from a checkpoint`);
+    isDamaged = true;
+    damaged.resolve();
+  };
+  // After all that has it open is closed.
+  stack.defer(() => {
+    if (!isDamaged) return;
+    discardReplica(path);
+    discarded.count += 1;
+  });
   const follower = stack.use(
     new CatalogFollower({ directory: data, bucket: new Bucket(access, nowMs, CATALOG_TIMES), monotonicMs, log: warn }),
   );
   if (!(await hasStarted(follower, log, stopped))) return undefined;
   const bucket = new Bucket(access, nowMs, BOOK_TIMES);
   const cache = new BookCache({ directory: data, bucket, bytesMax: cacheBytes.bytes, monotonicMs, warn });
-  const archive = openArchive(data, nowMs(), { create: false });
+  follower.replica.database.onCorruption = onCorruption;
+  const archive = openArchiveOf(data, nowMs(), onCorruption);
   stack.defer(() => archive.database.close());
   const following = new AbortController();
   const followed = follower.follow(following.signal);
@@ -134,9 +165,22 @@ export async function openNode(
     served: { archive, registry: link.registry, activity, billing: undefined, contact },
     deps,
     nowMs,
-    metrics: nodeMetrics({ follower, link, cache, forwarded: () => forwarded }),
+    metrics: nodeMetrics({ follower, link, cache, discarded, forwarded: () => forwarded }),
+    damaged: damaged.promise,
     [Symbol.asyncDispose]: async () => await owned.disposeAsync(),
   };
+}
+
+/** Calls `onCorruption` if it is found damaged, now or later. */
+function openArchiveOf(data: string, nowMs: InstantMs, onCorruption: () => void): Archive {
+  try {
+    const archive = openArchive(data, nowMs, { create: false });
+    archive.database.onCorruption = onCorruption;
+    return archive;
+  } catch (error) {
+    if (isCorruption(error)) onCorruption();
+    throw error;
+  }
 }
 
 const OTHER_ARCHIVE =
@@ -157,14 +201,20 @@ async function hasStarted(follower: CatalogFollower, log: Log, stopped: Promise<
   }
 }
 
+/** The replicas that this process has found damaged and deleted while it answered. */
+export interface DiscardedReplicas {
+  count: number;
+}
+
 interface Watched {
+  readonly discarded: DiscardedReplicas;
   readonly follower: CatalogFollower;
   readonly link: HomeLink;
   readonly cache: BookCache;
   readonly forwarded: () => number;
 }
 
-function nodeMetrics({ follower, link, cache, forwarded }: Watched): Metric[] {
+function nodeMetrics({ follower, link, cache, discarded, forwarded }: Watched): Metric[] {
   const seconds = (ms: number) => (Number.isFinite(ms) ? [{ value: ms / 1000 }] : []);
   const read = () => cache.readings;
   const gauge = (...[name, help, value]: Named) => metric('gauge', `bookreel_node_${name}`, help, value);
@@ -180,6 +230,11 @@ function nodeMetrics({ follower, link, cache, forwarded }: Watched): Metric[] {
     counter('book_misses', 'Requests that waited for the file of a sealed market.', () => read().misses),
     counter('book_fetches', 'Files that this node asked the bucket for.', () => read().fetches),
     counter('forwarded', 'Requests that were sent on to home.', forwarded),
+    counter(
+      'damaged_catalogs',
+      'Copies of the catalog that were found damaged, and made again.',
+      () => discarded.count,
+    ),
   ];
 }
 type Named = [name: string, help: string, read: Parameters<typeof metric>[3]];

@@ -192,14 +192,23 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
     if (options.node === true) {
       const signals = stopSignals();
       const { openNode } = await import('./serve-node.ts');
-      await using node = await openNode(options, terminal.clock, log, signals.first);
-      if (node === undefined) return;
-      const none = { site: undefined, demoKeyId: undefined, nodeSecret: undefined, freed: undefined };
-      const opened = { ...none, served: node.served, node, log, certificate, signals, link };
-      await listenUntilStopped({ ...terminal, clock: node.nowMs }, options, opened, (listener) => {
-        listening = listener;
-        announce(terminal, options, originAt(listener.port));
-      });
+      const discarded = { count: 0 };
+      for (let again = true; again; ) {
+        await using node = await openNode(options, terminal.clock, log, signals.first, discarded);
+        if (node === undefined) return;
+        const none = { site: undefined, demoKeyId: undefined, nodeSecret: undefined, freed: undefined };
+        const opened = { ...none, served: node.served, node, log, certificate, signals, link };
+        const port = listening?.port ?? options.port;
+        again = await listenUntilStopped(
+          { ...terminal, clock: node.nowMs },
+          { ...options, port },
+          opened,
+          (listener) => {
+            if (listening === undefined) announce(terminal, options, originAt(listener.port));
+            listening = listener;
+          },
+        );
+      }
       return;
     }
     const needsAccounts = settings !== undefined || options.payments !== undefined;
@@ -231,7 +240,7 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
       signals ??= link?.signals ?? stopSignals();
       const opened = { served, site, demoKeyId, nodeSecret, log, certificate, freed: full?.freed, signals, link };
       const port = link?.start.port ?? listening?.port ?? options.port;
-      const hasSpace = await listenUntilStopped(terminal, { ...options, port }, opened, (listener) => {
+      const startsAgain = await listenUntilStopped(terminal, { ...options, port }, opened, (listener) => {
         const isFirst = listening === undefined;
         listening = listener;
         if (isFirst && link === undefined) {
@@ -240,7 +249,7 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
         }
       });
       await site?.close();
-      return hasSpace;
+      return startsAgain;
     };
     let signals: ReturnType<typeof stopSignals> | undefined;
     const path = join(options.data, RECORDINGS.name);
@@ -292,7 +301,7 @@ interface Opened {
   readonly link: ProcessLink | undefined;
 }
 
-/** Returns true when it has stopped because the disk has space again. */
+/** Returns true when it has stopped because the disk has space again, or the copy of a node is damaged. */
 async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
@@ -406,13 +415,14 @@ async function listenUntilStopped(
   if (!terminal.errIsTerminal && link === undefined) log.info(startSentence(options, origin));
   if (scraped !== undefined) log.info(`metrics are at ${scraped.url}`);
   const flushing = setInterval(flush, FLUSH_MS);
-  let hasSpace = false;
+  let startsAgain = false;
   try {
     const ends = [first, link?.retired].flatMap((end) => end?.then(() => false) ?? []);
-    hasSpace = await Promise.race([...ends, ...(freed === undefined ? [] : [freed.then(() => true)])]);
+    const again = [freed, node?.damaged].flatMap((begins) => begins?.then(() => true) ?? []);
+    startsAgain = await Promise.race([...ends, ...again]);
     // Other processes get the new connections.
     if (link?.isRetired === true) await Promise.race([listening.retire(), first]);
-    if (hasSpace) log.info('the disk has space again: the databases are opened to write');
+    if (startsAgain && node === undefined) log.info('the disk has space again: the databases are opened to write');
     draining = true;
     await stop(log, listening, options.drainSeconds, second);
   } finally {
@@ -422,7 +432,7 @@ async function listenUntilStopped(
   // Bounded, because the mail server may not answer.
   if (site !== undefined) await Promise.race([site.drained(), Bun.sleep(MAIL_FLUSH_MS), second]);
   accessLog?.flush();
-  return hasSpace;
+  return startsAgain;
 }
 
 /**

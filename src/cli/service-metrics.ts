@@ -8,6 +8,7 @@ import { archiveSizes } from '../store/archive-sizes.ts';
 import { sqliteVersion } from '../store/database.ts';
 import { readLastBackup } from '../store/last-backup.ts';
 import { RecorderFile } from '../store/recorder-file.ts';
+import { unpublished } from '../store/unpublished.ts';
 import type { AccountSite, Served } from './account-site.ts';
 import type { Listener } from './listening.ts';
 import type { ProcessLink } from './process-link.ts';
@@ -118,6 +119,9 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
     metric('gauge', 'bookreel_sealed_bytes', 'Size of the files of sealed markets.', () => sizes().sealed.bytes),
     metric('gauge', 'bookreel_sealed_markets', 'Markets in files of their own.', () => sizes().sealed.markets),
     metric('gauge', 'bookreel_open_markets', 'Markets in bookreel.db.', () => sizes().open.markets),
+    metric('gauge', 'bookreel_unpublished_markets', 'New, sealed and deleted markets that are not published yet.', () =>
+      archive.database.readShared(() => unpublished(archive.database)).map(({ markets: value }) => ({ value })),
+    ),
     metric('gauge', 'bookreel_disk_size_bytes', 'Size of the file system of the data directory.', () => {
       const { blocks, bsize } = disk();
       return blocks * bsize;

@@ -9,8 +9,9 @@ export interface WriterRole {
   readonly work: string;
 }
 const BACKUPS: WriterRole = { lock: 'writer.json', work: 'another backup is written' };
+export const PUBLISHER: WriterRole = { lock: 'publisher.json', work: 'another process publishes' };
 /** A writer that was killed is forgotten after this time, by the clock of the storage. */
-const LEASE_MS = 120_000;
+export const LEASE_MS = 120_000;
 
 /**
  * The one writer of a folder of a bucket: an object that is written conditionally, and again and again while the writer runs. A process that was

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { DomainError } from '../domain/errors.ts';
@@ -13,6 +13,7 @@ import {
 } from './catalog-checkpoints.ts';
 import { CatalogReplica } from './catalog-replica.ts';
 import { Database } from './database.ts';
+import { isDamageError } from './database-errors.ts';
 import { type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { sha256Of } from './file-digest.ts';
 import { discard, draftOf, flush } from './on-disk.ts';
@@ -91,21 +92,21 @@ export class CatalogFollower implements Disposable {
   }
 
   /**
-   * Opens the replica, or creates it from the newest checkpoint that is whole, and applies all objects after it. Without the storage the replica stays as it
-   * is, see `fault`. Throws 'unavailable' if there is no replica and none can be created, 'conflict' for an archive that is no replica.
+   * Opens the replica, or creates it from the newest checkpoint that is whole, and applies all objects after it; one that is damaged is deleted
+   * first. Without the storage the replica stays as it is, see `fault`. Throws 'unavailable' if there is no replica and none can be created, 'conflict' for an archive that is no replica.
    */
   async start(): Promise<void> {
     const { directory, bucket } = this.#options;
     const path = join(directory, this.#file.name);
     this.#discardDrafts();
-    if (!existsSync(path) && !(await this.#fromCheckpoint((found) => this.#download(found, path)))) {
+    this.#replica = existsSync(path) ? this.#opened(path) : undefined;
+    if (this.#replica === undefined && !(await this.#fromCheckpoint((found) => this.#download(found, path)))) {
       throw new DomainError(
         'unavailable',
         `there is no catalog in '${bucket.address}' that this bookreel can read: run 'bookreel publish' of the same version at home`,
       );
     }
-    const database = Database.open(directory, this.#file, { create: false });
-    this.#replica = new CatalogReplica(database);
+    this.#replica ??= this.#open();
     if (this.#replica.state.digest === '') {
       this[Symbol.dispose]();
       throw new DomainError(
@@ -221,6 +222,28 @@ export class CatalogFollower implements Disposable {
     return false;
   }
 
+  #open(): CatalogReplica {
+    const database = Database.open(this.#options.directory, this.#file, { create: false });
+    try {
+      return new CatalogReplica(database);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  /** Deletes a replica that cannot be opened, unless it may be an archive. */
+  #opened(path: string): CatalogReplica | undefined {
+    try {
+      return this.#open();
+    } catch (error) {
+      if (!isUnusable(error) || !existsSync(markOf(path))) throw error;
+      this.#options.log(`'${path}' is damaged: it is deleted, and made again from a checkpoint`);
+      discardReplica(path);
+      return undefined;
+    }
+  }
+
   /** Deletes what a killed process has left. */
   #discardDrafts(): void {
     const { directory } = this.#options;
@@ -235,6 +258,8 @@ export class CatalogFollower implements Disposable {
     try {
       await downloadCheckpoint(this.#options.bucket, found, draft);
       flush(draft);
+      // Not a byte of a damaged file shows what it was.
+      writeFileSync(markOf(path), '', { mode: 0o600 });
       renameSync(draft, path);
     } finally {
       discard(draft);
@@ -249,7 +274,7 @@ export class CatalogFollower implements Disposable {
       using source = Database.openToRead(path, this.#file);
       for (const _ of this.replica.copyFrom(source, stateOf(found))) await Bun.sleep(0);
     } finally {
-      for (const each of [path, `${path}-wal`, `${path}-shm`]) discard(each);
+      discardReplica(path);
     }
   }
 
@@ -261,6 +286,22 @@ export class CatalogFollower implements Disposable {
       );
     this.#fault = fault;
   }
+}
+
+/** The file that tells a replica from an archive. */
+function markOf(path: string): string {
+  return `${path}.replica`;
+}
+
+/** Deletes a replica that no process has open. The next start makes it again. */
+export function discardReplica(path: string): void {
+  for (const each of [path, `${path}-wal`, `${path}-shm`]) discard(each);
+}
+
+/** True for a damaged file, and for the program or the version that damaged bytes may name. */
+function isUnusable(error: unknown): boolean {
+  if (!(error instanceof DomainError)) return false;
+  return isDamageError(error) || (error.cause === undefined && /^(?:unavailable|conflict)$/.test(error.kind));
 }
 
 function unlessUnreadable(error: unknown): undefined {

@@ -100,6 +100,12 @@ function fullDisk(path: string): string {
   return `the disk is full, '${path}' cannot grow: free some space and run this again (what was reported as stored is kept)`;
 }
 
+/** Returns true if SQLite has read bytes that are none of a database: more certain than `isDamageError`. */
+export function isCorruption(error: unknown): boolean {
+  const cause = error instanceof DomainError ? error.cause : error;
+  return cause instanceof SQLiteError && /^SQLITE_(?:CORRUPT|NOTADB)/.test(cause.code ?? '');
+}
+
 /**
  * Returns true if an error of a `Database`, or of a statement within its `read`, means that the file's content is damaged, and not
  * that the disk is full, or that the file is in use or not accessible.

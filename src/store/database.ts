@@ -17,7 +17,7 @@ import {
   upgrade,
   writeCopy,
 } from './database-connection.ts';
-import { explained, MissingFile } from './database-errors.ts';
+import { explained, isCorruption, MissingFile } from './database-errors.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { isDiskFull } from './disk-reserve.ts';
 import type { Upgraded } from './upgrade.ts';
@@ -47,6 +47,8 @@ export class Database {
   readonly file: DatabaseFile;
   /** The upgrade of its schema when it was opened. */
   readonly upgraded: Upgraded | undefined;
+  /** Called, with each error, when `read`, `readShared` or `write` finds the file damaged. */
+  onCorruption: (() => void) | undefined;
   readonly #sqlite: Sqlite;
   /** Prepared, since every shared view needs them. */
   readonly #begin: Statement;
@@ -218,7 +220,7 @@ export class Database {
    * it throws MissingFile.
    */
   readShared<T>(work: () => T): T {
-    return explained(this.path, () => {
+    return this.#watched(() => {
       this.#endOldView();
       if (!this.#isShared) this.#beginShared();
       return againIfMissing(work, () => {
@@ -409,7 +411,7 @@ export class Database {
     const [open, keep, undo] = this.#isDryRun
       ? ['SAVEPOINT step', 'RELEASE step', 'ROLLBACK TO step']
       : [begin, 'COMMIT', 'ROLLBACK'];
-    return explained(this.path, () => {
+    return this.#watched(() => {
       this.#sqlite.run(open);
       this.#views += 1;
       try {
@@ -424,6 +426,15 @@ export class Database {
         this.#views += 1;
       }
     });
+  }
+
+  #watched<T>(work: () => T): T {
+    try {
+      return explained(this.path, work);
+    } catch (error) {
+      if (isCorruption(error)) this.onCorruption?.();
+      throw error;
+    }
   }
 
   /** Some errors (a full disk) have rolled back already; a second error must not hide the first. */

@@ -24,7 +24,6 @@ export const FIND_KEY_ROW = KEY_ROW_KINDS.map(rowOf);
 export const LAST_KEY_CHANGE = 'SELECT MAX(number) AS number, token FROM key_changes';
 export const FIND_KEY_CHANGE = 'SELECT number, token FROM key_changes WHERE number = ? AND token = ?';
 export const LIST_KEY_CHANGES = 'SELECT DISTINCT kind, id FROM key_changes WHERE number > ?';
-const FIRST_KEY_CHANGE = 'SELECT MIN(number) AS first FROM key_changes';
 
 /** The last change of a state of the rows. No other state has it, also after a restore. */
 export interface KeyPosition {
@@ -36,7 +35,7 @@ const NO_CHANGE: KeyPosition = { number: 0, token: '' };
 
 /** The rows after a position, as JSON arrays that are joined by commas. */
 interface Changes {
-  readonly after: number;
+  readonly after: KeyPosition;
   readonly position: KeyPosition;
   readonly rows: string;
 }
@@ -57,7 +56,6 @@ export class KeyFeed {
     this.#pages = statements(NEXT_KEY_ROWS);
     this.#finds = statements(FIND_KEY_ROW);
     this.#sql = {
-      first: database.query<{ first: number | null }, []>(FIRST_KEY_CHANGE),
       last: database.query<KeyPosition | { number: null }, []>(LAST_KEY_CHANGE),
       find: database.query<KeyPosition, [number, string]>(FIND_KEY_CHANGE),
       changes: database.query<{ kind: KeyRowKind; id: string | number }, [number]>(LIST_KEY_CHANGES),
@@ -92,14 +90,13 @@ export class KeyFeed {
   }
 
   /** The rows that have changed after a position; undefined if these are not known any more: then all rows are needed again. */
-  changesAfter({ number: after }: KeyPosition): Changes | undefined {
+  changesAfter(after: KeyPosition): Changes | undefined {
     return this.#database.read(() => {
       const position = this.#last();
       const latest = this.#latest;
-      if (latest?.after === after && latest.position.number === position.number) return latest;
-      const first = this.#sql.first.get()!.first ?? 0;
-      if (after > position.number || first > after + 1) return undefined;
-      const rows = this.#sql.changes.all(after).map(({ kind, id }) => {
+      if (latest?.after.token === after.token && latest.position.token === position.token) return latest;
+      if (this.#sql.find.get(after.number, after.token) === null) return undefined;
+      const rows = this.#sql.changes.all(after.number).map(({ kind, id }) => {
         const found = this.#finds[KEY_ROW_KINDS.indexOf(kind)]!.get(id);
         return found?.text ?? JSON.stringify([kind, id]);
       });

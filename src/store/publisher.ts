@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Bucket } from './bucket.ts';
-import { BucketWriter } from './bucket-writer.ts';
+import { BucketWriter, PUBLISHER } from './bucket-writer.ts';
 import {
   BOOK_OBJECTS,
   type CatalogMarket,
@@ -19,7 +19,7 @@ import {
   sizeOf,
 } from './catalog.ts';
 import { type Checkpoint, checkpointNumbers, checkpointOf, PARTS, writeCheckpoint } from './catalog-checkpoints.ts';
-import { CatalogFollower } from './catalog-follower.ts';
+import { CatalogFollower, discardReplica } from './catalog-follower.ts';
 import { CatalogReplica, differences } from './catalog-replica.ts';
 import { type Pruned, prune } from './catalog-upkeep.ts';
 import { Database, LOG_PAGES } from './database.ts';
@@ -31,7 +31,6 @@ import { inParallel, StoredObjects } from './stored-objects.ts';
 
 /** A replica of the published catalog, for differences and checkpoints. It may be deleted: the bucket has all of it. */
 const PUBLISHED: DatabaseFile = { ...RECORDINGS, name: 'published.db' };
-const ROLE = { lock: 'publisher.json', work: 'another process publishes' };
 const OBJECTS_PER_CHECKPOINT = 1000;
 /** Maximum number of changes in one object, which nodes apply between two requests, and of files that are uploaded before it, in about a second. */
 const STEP = { order: 'next', keys: 200, files: 8 } as const;
@@ -142,7 +141,7 @@ export class Publisher implements AsyncDisposable {
   static async open(options: PublisherOptions): Promise<Publisher> {
     const { directory, bucket, clock, leaseMs } = options;
     await using stack = new AsyncDisposableStack();
-    const writer = stack.use(await BucketWriter.take(bucket, clock, leaseMs, ROLE));
+    const writer = stack.use(await BucketWriter.take(bucket, clock, leaseMs, PUBLISHER));
     const database = stack.use(Database.open(directory, RECORDINGS, { create: false }));
     if (new CatalogReplica(database).state.digest !== '') {
       throw new DomainError('conflict', `'${directory}' belongs to a node: publish the archive of home`);
@@ -415,7 +414,7 @@ async function publishedReplica(options: PublisherOptions): Promise<{ replica: C
   const path = join(directory, PUBLISHED.name);
   const open = () => new CatalogReplica(Database.open(directory, PUBLISHED, { create: true }));
   const isOwn = existsSync(path) && (await isOfBucket(open, bucket));
-  if (!isOwn) for (const each of [path, `${path}-wal`, `${path}-shm`]) discard(each);
+  if (!isOwn) discardReplica(path);
   if (!isOwn && (await checkpointNumbers(bucket)).length === 0) return { replica: open() };
   const follower = new CatalogFollower({ directory, file: PUBLISHED, bucket, log, monotonicMs });
   await follower.start();

@@ -22,6 +22,7 @@ const CHECKS = [
   'backup',
   'recorder',
   'node',
+  'publication',
   'secrets',
   'windows',
   'proxy',

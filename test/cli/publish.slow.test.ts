@@ -77,6 +77,33 @@ test('publish says what it has published, publish verify what is wrong, and publ
   });
 });
 
+test('doctor reports markets that wait for a publisher, unless one runs.', async () => {
+  await using it = await place();
+  const findings = async () => {
+    const { checks } = JSON.parse((await it.run('doctor --json')).stdout) as {
+      checks: { check: string; findings: string[] }[];
+    };
+    return checks.find(({ check }) => check === 'publication')!.findings;
+  };
+  expect(await findings()).toEqual([]);
+  await it.grow(0, 3);
+  expect(await findings()).toEqual([]);
+  await it.run('publish');
+  expect(await findings()).toEqual([]);
+  await it.grow(3, 2);
+  const sentence =
+    "2 changed markets of the archive are not in 's3://books/live', and no process publishes them: run 'bookreel publish --books s3://books/live', or 'serve' with it";
+  expect(await findings()).toEqual([sentence]);
+  const lock = it.server.objects.get('live/publisher.json')!;
+  it.server.objects.set('live/publisher.json', { bytes: Buffer.from('{"writer":"one"}'), modifiedMs: Date.now() });
+  expect(await findings()).toEqual([]);
+  it.server.objects.get('live/publisher.json')!.modifiedMs -= 120_000;
+  expect(await findings()).toEqual([sentence]);
+  it.server.objects.set('live/publisher.json', lock);
+  await it.run('publish');
+  expect(await findings()).toEqual([]);
+});
+
 test.each(['1', '2'])(
   'serve --books with %s processes publishes what changes, and ends its publisher',
   async (count) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { RECORDS } from '../contract/recording.ts';
 import { until } from '../fault/served.ts';
@@ -114,6 +114,52 @@ test('A node that waits for its catalog stops, and a directory with an archive o
   await Bun.write(join(own, 'bookreel.db'), Bun.file(join(archive.path, 'bookreel.db')));
   const { code, stderr } = await runExecutable([...args, '--data', own], { env: storage.environment });
   expect([code, stderr]).toEqual([1, expect.stringContaining('has an archive of its own')]);
+});
+
+test('A node whose copy of the catalog is damaged while it answers makes it again from the checkpoint, without a person.', async () => {
+  const metricsPort = await freePort();
+  const data = join(directory.path, 'damaged');
+  const words = ['serve', '--node', '--json', '--port', '0', '--data', data, '--home', home.origin, ...BOOKS];
+  const command = [EXECUTABLE, ...words, '--metrics-port', String(metricsPort)];
+  await using node = startChild(command, { env: { ...storage.environment } });
+  const [, origin] = await node.said(/"address": ?"([^"]+)"/);
+  const { key } = await issueKey(archive.path);
+  const ask = async (at: string) => {
+    try {
+      const answer = await fetch(`${at}/v1/btc/markets`, { headers: { authorization: `Bearer ${key}` } });
+      return `${answer.status} ${await answer.text()}`;
+    } catch {
+      return 'none';
+    }
+  };
+  const atHome = await ask(home.origin);
+  expect(atHome).toStartWith('200 ');
+  await until('it answers as home', async () => (await ask(origin!)) === atHome);
+  const path = join(data, 'bookreel.db');
+  const file = openSync(path, 'r+');
+  const { size } = fstatSync(file);
+  writeSync(file, Buffer.alloc(size - 100, 0xff), 0, size - 100, 100);
+  closeSync(file);
+  // Another state: what SQLite has in memory is read again.
+  archive.archive.database.write(() => {
+    archive.archive.database.query('UPDATE markets SET revision = revision + 1').run();
+  });
+  const published = await runExecutable(['publish', '--books', 's3://books/live', '--data', archive.path], {
+    env: storage.environment,
+  });
+  expect(published.code).toBe(0);
+  const sentence = `'${path}' is damaged: it is deleted, and made again from a checkpoint`;
+  await until('it finds the damage', async () => {
+    await ask(origin!);
+    return node.stderr().includes(sentence);
+  });
+  const changed = await ask(home.origin);
+  await until('it answers as home again', async () => (await ask(origin!)) === changed);
+  const scraped = scrapedFrom(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text());
+  expect(scraped.sum('bookreel_node_damaged_catalogs_total')).toBe(1);
+  expect(node.stderr().split(sentence)).toHaveLength(2);
+  node.kill('SIGTERM');
+  expect(await node.exited).toBe(0);
 });
 
 test('Commands that write do not accept the directory of a node; those that look do.', async () => {

@@ -102,6 +102,14 @@ const CASES: Readonly<Record<string, Case>> = {
       [179, []],
     ],
   },
+  'an archive is reported whose changes are not published for 15 minutes': {
+    series: { bookreel_unpublished_markets: '0x5 3x10 0 2x30' },
+    active: [
+      [20, []],
+      [31, []],
+      [33, ['BookreelPublisherBehind']],
+    ],
+  },
   'a node is reported that does not follow the catalog or home, or cannot fetch markets': {
     series: {
       bookreel_node_catalog_age_seconds: '1x10 61x10 1x40',

@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { CatalogRows, SCHEMA } from '../../src/store/catalog.ts';
 import { RECORDINGS } from '../../src/store/database-file.ts';
 import { Deletion } from '../../src/store/deletion.ts';
@@ -177,3 +179,35 @@ test('A first publication uploads 16 files at the same time, and writes its chec
   using node = await place.follower();
   expect(catalogRows(node.replica.database)).toEqual(catalogRows(held.archive.database));
 });
+
+test.each<[string, number, number]>([
+  ['its header', 0, 100],
+  ['the number of its program', 68, 4],
+  ['the version of its schema', 60, 4],
+  ['its schema', 100, 4000],
+  ['all but its first page', 8192, Number.POSITIVE_INFINITY],
+])(
+  'A follower deletes a replica that is damaged in %s, and makes it again; an archive stays.',
+  async (_, at, length) => {
+    await using place = await PublishedPlace.open();
+    await importRecords(place.held.archive, marketsOfBooks(0, 30, 5));
+    await place.publish();
+    const directory = place.newDirectory();
+    (await place.follower(directory))[Symbol.dispose]();
+    const path = join(directory, 'bookreel.db');
+    const whole = readFileSync(path);
+    const damaged = Buffer.from(whole);
+    for (let i = at; i < Math.min(at + length, damaged.length); i += 1) damaged[i]! ^= 0xff;
+    writeFileSync(path, damaged);
+    {
+      using follower = await place.follower(directory);
+      expect(place.lines).toEqual([`'${path}' is damaged: it is deleted, and made again from a checkpoint`]);
+      expect(follower.fault).toBeUndefined();
+      expect(catalogRows(follower.replica.database)).toEqual(catalogRows(place.held.archive.database));
+    }
+    rmSync(`${path}.replica`);
+    writeFileSync(path, damaged);
+    await expect(place.follower(directory)).rejects.toThrow(path);
+    expect(readFileSync(path).equals(damaged)).toBe(true);
+  },
+);

@@ -50,6 +50,7 @@ import {
   UPDATE_TOTAL,
 } from '../../src/store/snapshot-totals.ts';
 import * as undoLinks from '../../src/store/undo-links.ts';
+import { LIST_UNPUBLISHED } from '../../src/store/unpublished.ts';
 import { NEWEST_BOOK } from '../../src/store/upkeep.ts';
 import { DELETE_OLD_USAGE, LIST_USAGE } from '../../src/store/usage.ts';
 import { TAKE_MAILS } from '../../src/store/waiting-mails.ts';
@@ -212,6 +213,13 @@ test.each<[string, string, ...string[]]>([
     'ARCHIVE_ROWS',
     `SELECT * FROM series WHERE ${new Map(ARCHIVE_ROWS).get('series')}`,
     'SEARCH series USING INDEX series_by_coin (',
+  ],
+  [
+    'LIST_UNPUBLISHED',
+    LIST_UNPUBLISHED,
+    'SCAN publication',
+    'SCALAR SUBQUERY 1',
+    'SEARCH changed_markets USING COVERING INDEX changed_markets_by_urgency (urgency>?)',
   ],
   ['FIRST_CHANGED', FIRST_CHANGED, 'SCAN changed_markets USING COVERING INDEX changed_markets_by_urgency'],
   ['NEXT_CHANGED', NEXT_CHANGED, 'SCAN changed_markets USING COVERING INDEX changed_markets_by_urgency'],
