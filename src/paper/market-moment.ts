@@ -22,8 +22,8 @@ export interface MomentBook {
   readonly recordedFor: Outcome;
   /** The best price of a side; undefined if the side is empty. */
   best(outcome: Outcome, isBid: boolean): number | undefined;
-  /** The size at a price; 0 without a level. */
-  sizeAt(outcome: Outcome, isBid: boolean, price: number): number;
+  /** The sizes at prices of a side, which come best first; 0 without a level. */
+  sizesAt(outcome: Outcome, isBid: boolean, prices: readonly number[]): readonly number[];
   /** The levels of a side, the best first. */
   levels(outcome: Outcome, isBid: boolean): Iterable<{ readonly price: number; readonly size: number }>;
 }

@@ -8,7 +8,7 @@ import type { MarketMoment, MomentBooks, MomentTrade } from './market-moment.ts'
 import { costOf, type FeeSchedule, feeOf, type Micros, microsOf, sharesFor } from './micros.ts';
 import type { EditableOrder, PaperAccount } from './paper-account.ts';
 import type { OrderTerms, PaperOrder, Refusal } from './paper-order.ts';
-import { RestingOrder, TRADE_DELAY_MS } from './resting-order.ts';
+import { type RestingOrder, TRADE_DELAY_MS } from './resting-order.ts';
 import { type TradedLevel, TradedSide } from './traded-level.ts';
 
 /** The part of the recorded shares at its price that an order is behind when it begins to rest. */
@@ -256,10 +256,8 @@ export class PaperMarket {
     // Own takings are fiction: the others still queue with all that is recorded.
     const ahead = level.recorded(this.#books!, terms.outcome);
     const queue = { behind: ahead, mid: Math.floor(ahead / 2), front: 0 }[this.#rules.queue];
-    const resting = new RestingOrder(order, queue, atMs);
     order.state = 'live';
-    this.#open.set(order, { resting, level });
-    level.add(resting, queue);
+    this.#open.set(order, { resting: level.add(order, queue, atMs), level });
     account.note(order, atMs, { kind: 'live', left: order.left, queue, hasFailed });
   }
 
@@ -300,13 +298,20 @@ export class PaperMarket {
 
   /** Fills the orders of a side whose limit the other side's levels reach, by the size of those levels. */
   #cross({ levels }: TradedSide, books: MomentBooks, atMs: InstantMs): void {
+    // Those that took all that their order reaches: their next one of this outcome has no better limit.
+    let done: Readonly<Record<Outcome, Set<PaperAccount>>> | undefined;
     for (const level of levels) {
       // The books of the outcomes differ for a moment at most.
-      const isReached = { up: level.isReachedIn(books, 'up'), down: level.isReachedIn(books, 'down') };
-      if (!isReached.up && !isReached.down) return;
-      for (const { order } of [...level.orders]) {
-        if (!isReached[order.terms.outcome]) continue;
-        for (const match of this.#matches(order, atMs).levels) {
+      const isUpReached = level.isReachedIn(books, 'up');
+      const isDownReached = level.isReachedIn(books, 'down');
+      if (!isUpReached && !isDownReached) return;
+      done ??= { up: new Set(), down: new Set() };
+      for (const { order } of level.orders) {
+        const { account, terms } = order;
+        if (!(terms.outcome === 'up' ? isUpReached : isDownReached) || done[terms.outcome].has(account)) continue;
+        const matches = this.#matches(order, atMs);
+        if (!matches.areAll) done[terms.outcome].add(account);
+        for (const match of matches.levels) {
           this.#take(order, match);
           this.#fillResting(order, match.shares, match.evidence, atMs);
         }
@@ -319,8 +324,8 @@ export class PaperMarket {
     const side = this.#side(outcome, taker === 'sell');
     const rest = new Map<PaperAccount, Micros>();
     for (const level of side.levels) {
-      if (side.isBetter(upPrice(outcome, price), level.price)) return;
-      for (const resting of [...level.orders]) {
+      if (side.isBetter(upPrice(outcome, price), level.prices.up)) return;
+      for (const resting of level.orders) {
         const { order } = resting;
         if (resting.sinceMs >= atMs - TRADE_DELAY_MS) continue;
         const unspent = rest.get(order.account) ?? shares;
@@ -399,7 +404,7 @@ function isInDollars({ side, type }: OrderTerms): boolean {
 
 /** The amount that an open order holds: for a BUY dollars and the fee at its limit, for a SELL shares. */
 function reservation({ terms, left }: EditableOrder, fees: FeeSchedule): Micros {
-  if (terms.side === 'sell') return left;
+  if (terms.side === 'sell' || left === 0) return left;
   if (isInDollars(terms)) return left + feeOf(sharesFor(left, terms.price), terms.price, fees);
   return costOf('buy', left, terms.price) + feeOf(left, terms.price, fees);
 }

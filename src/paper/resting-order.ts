@@ -8,45 +8,44 @@ import type { EditableOrder } from './paper-account.ts';
  */
 export const TRADE_DELAY_MS = 30;
 
+/** The recorded shares of a level at the end of a millisecond: no order is behind more. */
+export interface QueueCap {
+  readonly atMs: InstantMs;
+  readonly shares: Micros;
+}
+
 /** An order in the book's queue. */
 export class RestingOrder {
   readonly order: EditableOrder;
   readonly sinceMs: InstantMs;
-  /** The shares ahead by all records until now. */
+  /** The shares ahead by trades, and by the books that are older than TRADE_DELAY_MS. */
   #queue: Micros;
-  /** Those ahead by trades, and by the books that are older than TRADE_DELAY_MS. */
-  #queueOfTrades: Micros;
-  /** The shares of the level at the end of later milliseconds, the oldest first; each is the least so far. */
-  readonly #caps: { readonly atMs: InstantMs; readonly shares: Micros }[] = [];
+  readonly #caps: readonly QueueCap[];
+  /** The number of caps that were applied, or are older than the order. */
+  #applied: number;
 
-  constructor(order: EditableOrder, queue: Micros, sinceMs: InstantMs) {
+  /** `caps` are those of its level, the oldest first; the level appends later ones. */
+  constructor(order: EditableOrder, queue: Micros, sinceMs: InstantMs, caps: readonly QueueCap[]) {
     this.order = order;
     this.sinceMs = sinceMs;
     this.#queue = queue;
-    this.#queueOfTrades = queue;
-  }
-
-  /** Its level has `shares` recorded ones now: it cannot be behind more. */
-  cap(shares: Micros, atMs: InstantMs): void {
-    if (shares >= this.#queue) return;
-    this.#apply(atMs);
-    this.#caps.push({ atMs, shares });
-    this.#queue = shares;
+    this.#caps = caps;
+    this.#applied = caps.length;
   }
 
   /** A trade of `shares` in its queue or through its price. Returns the shares ahead of it and those that reach it. */
   reachedBy(shares: Micros, atMs: InstantMs): { readonly queue: Micros; readonly beyond: Micros } {
-    this.#apply(atMs);
-    const queue = this.#queueOfTrades;
-    this.#queueOfTrades = Math.max(0, queue - shares);
-    this.#queue = Math.min(this.#queue, this.#queueOfTrades);
-    return { queue, beyond: Math.max(0, shares - queue) };
-  }
-
-  /** Applies the caps of books that no trade of `atMs` or later was part of. */
-  #apply(atMs: InstantMs): void {
-    while (this.#caps[0] !== undefined && this.#caps[0].atMs < atMs - TRADE_DELAY_MS) {
-      this.#queueOfTrades = Math.min(this.#queueOfTrades, this.#caps.shift()!.shares);
+    // Caps of books that no trade of `atMs` or later was part of.
+    for (
+      let cap = this.#caps[this.#applied];
+      cap !== undefined && cap.atMs < atMs - TRADE_DELAY_MS;
+      cap = this.#caps[this.#applied]
+    ) {
+      this.#queue = Math.min(this.#queue, cap.shares);
+      this.#applied += 1;
     }
+    const queue = this.#queue;
+    this.#queue = Math.max(0, queue - shares);
+    return { queue, beyond: Math.max(0, shares - queue) };
   }
 }

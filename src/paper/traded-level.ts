@@ -1,10 +1,10 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { complement } from '../domain/mirrored-book.ts';
-import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import type { Outcome } from '../domain/outcome.ts';
 import type { MomentBooks } from './market-moment.ts';
 import { type Micros, microsOf } from './micros.ts';
-import type { PaperAccount } from './paper-account.ts';
-import type { RestingOrder } from './resting-order.ts';
+import type { EditableOrder, PaperAccount } from './paper-account.ts';
+import { type QueueCap, RestingOrder } from './resting-order.ts';
 
 /**
  * A level of the market's one book at which accounts have orders, or from which they took shares. Down's ask at q is up's bid at 1 − q.
@@ -12,12 +12,12 @@ import type { RestingOrder } from './resting-order.ts';
  * millisecond.
  */
 export class TradedLevel {
-  /** In up's book. */
-  readonly price: number;
+  readonly prices: Readonly<Record<Outcome, number>>;
   /** Those that rest here, in the order of their arrival. */
   readonly orders = new Set<RestingOrder>();
   readonly #isBid: boolean;
-  readonly #prices: Readonly<Record<Outcome, number>>;
+  /** The recorded shares in each outcome's book when they were fewer than an order may be behind, for all its orders. */
+  readonly #caps: Record<Outcome, QueueCap[]> = { up: [], down: [] };
   /** The most shares that an order of an outcome may be behind: a larger size changes no queue. */
   readonly #queues: Record<Outcome, Micros> = { up: 0, down: 0 };
   readonly #taken = new Map<PaperAccount, Micros>();
@@ -27,8 +27,7 @@ export class TradedLevel {
   /** `isBid` and `price` are up's. */
   constructor(isBid: boolean, price: number) {
     this.#isBid = isBid;
-    this.price = price;
-    this.#prices = { up: price, down: complement(price) };
+    this.prices = { up: price, down: complement(price) };
   }
 
   get isEmpty(): boolean {
@@ -40,11 +39,13 @@ export class TradedLevel {
     return microsOf(this.#sizeIn(books, outcome));
   }
 
-  /** Adds an order with `queue` shares ahead of it. */
-  add(resting: RestingOrder, queue: Micros): void {
-    const { outcome } = resting.order.terms;
+  /** Adds an order with `queue` shares ahead of it, which rests from `atMs` on. */
+  add(order: EditableOrder, queue: Micros, atMs: InstantMs): RestingOrder {
+    const { outcome } = order.terms;
+    const resting = new RestingOrder(order, queue, atMs, this.#caps[outcome]);
     this.orders.add(resting);
     this.#queues[outcome] = Math.max(this.#queues[outcome], queue);
+    return resting;
   }
 
   /** The shares that are missing for an account. */
@@ -57,33 +58,29 @@ export class TradedLevel {
     this.#taken.set(account, this.taken(account) + shares);
   }
 
-  /** Reads its size in new books. */
-  update(books: MomentBooks, atMs: InstantMs): void {
-    for (const outcome of OUTCOMES) {
-      if (this.#taken.size > 0 && this.#sizeIn(books, outcome) !== this.#sizes[outcome]) this.#taken.clear();
-      if (this.#queues[outcome] > 0) this.#capQueues(outcome, this.recorded(books, outcome), atMs);
-    }
+  /** Gets its sizes in new books. */
+  update(up: number, down: number, atMs: InstantMs): void {
+    if (this.#taken.size > 0 && (up !== this.#sizes.up || down !== this.#sizes.down)) this.#taken.clear();
+    if (this.#queues.up > 0) this.#cap('up', microsOf(up), atMs);
+    if (this.#queues.down > 0) this.#cap('down', microsOf(down), atMs);
   }
 
-  #capQueues(outcome: Outcome, shares: Micros, atMs: InstantMs): void {
+  #cap(outcome: Outcome, shares: Micros, atMs: InstantMs): void {
     if (shares >= this.#queues[outcome]) return;
     this.#queues[outcome] = shares;
-    for (const resting of this.orders) if (resting.order.terms.outcome === outcome) resting.cap(shares, atMs);
+    this.#caps[outcome].push({ atMs, shares });
   }
 
   /** Returns true if the other side of an outcome's book reaches its price. */
   isReachedIn(books: MomentBooks, outcome: Outcome): boolean {
-    const isBid = this.#isBidOf(outcome);
+    const isBid = this.#isBid === (outcome === 'up');
     const best = books[outcome].best(outcome, !isBid);
-    return best !== undefined && (isBid ? best <= this.#prices[outcome] : best >= this.#prices[outcome]);
+    return best !== undefined && (isBid ? best <= this.prices[outcome] : best >= this.prices[outcome]);
   }
 
   #sizeIn(books: MomentBooks, outcome: Outcome): number {
-    return books[outcome].sizeAt(outcome, this.#isBidOf(outcome), this.#prices[outcome]);
-  }
-
-  #isBidOf(outcome: Outcome): boolean {
-    return this.#isBid === (outcome === 'up');
+    const [size] = books[outcome].sizesAt(outcome, this.#isBid === (outcome === 'up'), [this.prices[outcome]]);
+    return size!;
   }
 }
 
@@ -91,6 +88,8 @@ export class TradedLevel {
 export class TradedSide {
   readonly #isBid: boolean;
   #levels: readonly TradedLevel[] = [];
+  /** The prices of the levels. */
+  #prices: Readonly<Record<Outcome, readonly number[]>> = { up: [], down: [] };
 
   constructor(isBid: boolean) {
     this.#isBid = isBid;
@@ -106,7 +105,7 @@ export class TradedSide {
   }
 
   find(price: number): TradedLevel | undefined {
-    return this.#levels.find((level) => level.price === price);
+    return this.#levels.find(({ prices }) => prices.up === price);
   }
 
   /** The level at a price, which is added if there is none. */
@@ -114,17 +113,28 @@ export class TradedSide {
     const found = this.find(price);
     if (found !== undefined) return found;
     const added = new TradedLevel(this.#isBid, price);
-    const worse = this.#levels.findIndex((level) => this.isBetter(price, level.price));
-    this.#levels = this.#levels.toSpliced(worse < 0 ? this.#levels.length : worse, 0, added);
+    const worse = this.#levels.findIndex(({ prices }) => this.isBetter(price, prices.up));
+    this.#set(this.#levels.toSpliced(worse < 0 ? this.#levels.length : worse, 0, added));
     return added;
   }
 
+  /** Reads the sizes of the levels in new books. */
   update(books: MomentBooks, atMs: InstantMs): void {
+    const levels = this.#levels;
+    if (levels.length === 0) return;
+    const up = books.up.sizesAt('up', this.#isBid, this.#prices.up);
+    // One book of both has the same sizes for both.
+    const down = books.up === books.down ? up : books.down.sizesAt('down', !this.#isBid, this.#prices.down);
     let empty = 0;
-    for (const level of this.#levels) {
-      level.update(books, atMs);
-      if (level.isEmpty) empty += 1;
+    for (let at = 0; at < levels.length; at += 1) {
+      levels[at]!.update(up[at]!, down[at]!, atMs);
+      if (levels[at]!.isEmpty) empty += 1;
     }
-    if (empty > 0) this.#levels = this.#levels.filter((level) => !level.isEmpty);
+    if (empty > 0) this.#set(levels.filter(({ isEmpty }) => !isEmpty));
+  }
+
+  #set(levels: readonly TradedLevel[]): void {
+    this.#levels = levels;
+    this.#prices = { up: levels.map(({ prices }) => prices.up), down: levels.map(({ prices }) => prices.down) };
   }
 }

@@ -19,6 +19,8 @@ export class MarketFeed {
   readonly #gaps: Lookahead<Gap>;
   /** The state at its first instant: the books, and the gap that contains it. */
   readonly beginning: MarketMoment;
+  /** The time of the next moment; Infinity after the last one. */
+  nextMs: InstantMs;
 
   /** Records up to `fromMs`, inclusive, are its beginning. Read it within Database.read. */
   constructor(archive: Archive, market: StoredMarket, fromMs: InstantMs) {
@@ -31,18 +33,7 @@ export class MarketFeed {
     this.#gaps = new Lookahead(later.filter((gap) => gap.fromMs > fromMs));
     const gap = [...archive.gaps.within(market.key, fromMs, fromMs)].reduce(laterEnd, undefined);
     this.beginning = { atMs: fromMs, trades: [], books: this.#current(), gap };
-  }
-
-  /** The time of the next moment; Infinity after the last one. */
-  get nextMs(): InstantMs {
-    const [books, trades] = [this.#books, this.#trades];
-    return Math.min(
-      books.up.nextMs,
-      books.down.nextMs,
-      trades.up.next?.timestampMs ?? Infinity,
-      trades.down.next?.timestampMs ?? Infinity,
-      this.#gaps.next?.fromMs ?? Infinity,
-    );
+    this.nextMs = this.#nextMs();
   }
 
   /** Returns everything that is recorded at `nextMs`; there must be a next moment. */
@@ -57,7 +48,19 @@ export class MarketFeed {
     }
     let gap: Gap | undefined;
     while (this.#gaps.next?.fromMs === atMs) gap = laterEnd(gap, this.#gaps.take());
+    this.nextMs = this.#nextMs();
     return { atMs, trades, books: hasBooks ? this.#current() : undefined, gap };
+  }
+
+  #nextMs(): InstantMs {
+    const [books, trades] = [this.#books, this.#trades];
+    return Math.min(
+      books.up.nextMs,
+      books.down.nextMs,
+      trades.up.next?.timestampMs ?? Infinity,
+      trades.down.next?.timestampMs ?? Infinity,
+      this.#gaps.next?.fromMs ?? Infinity,
+    );
   }
 
   #current(): MomentBooks | undefined {

@@ -45,7 +45,8 @@ export class RecordedBooks implements MomentBook {
       this.#to = this.#slice.to;
       this.#slice = undefined;
     }
-    reader.advance();
+    // Unlike `advance` it keeps no log of the edits.
+    reader.advanceTo(reader.index + 1);
     this.#arrive();
     if (reader.index + 1 < this.#to) this.nextMs = reader.head.timestamps[reader.index + 1]!;
     else this.#findNext();
@@ -56,22 +57,31 @@ export class RecordedBooks implements MomentBook {
     return length === 0 ? undefined : this.#priceFor(outcome, values[0]! / divisorOf(this.#reader.priceScale));
   }
 
-  sizeAt(outcome: Outcome, isBid: boolean, price: number): number {
+  sizesAt(outcome: Outcome, isBid: boolean, prices: readonly number[]): readonly number[] {
     const { values, length } = this.#side(outcome, isBid);
-    const own = this.#priceFor(outcome, price);
     const divisor = divisorOf(this.#reader.priceScale);
-    const units = Math.round(own * divisor);
-    const descends = this.#isOwnBid(outcome, isBid);
-    let [low, high] = [0, length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const found = values[2 * middle]!;
-      if (found === units)
-        return units / divisor === own ? values[2 * middle + 1]! / divisorOf(this.#reader.sizeScale) : 0;
-      if (found > units === descends) low = middle + 1;
-      else high = middle;
+    const sizeDivisor = divisorOf(this.#reader.sizeScale);
+    const away = this.#isOwnBid(outcome, isBid) ? -1 : 1;
+    const sizes: number[] = [];
+    let low = 0;
+    for (const price of prices) {
+      const own = this.#priceFor(outcome, price);
+      const units = Math.round(own * divisor);
+      // Prices in a row are often neighbours: the steps begin small.
+      let step = 1;
+      while (low + step <= length && (units - values[2 * (low + step - 1)]!) * away > 0) {
+        low += step;
+        step *= 2;
+      }
+      for (let high = Math.min(length, low + step - 1); low < high; ) {
+        const middle = (low + high) >>> 1;
+        if ((units - values[2 * middle]!) * away > 0) low = middle + 1;
+        else high = middle;
+      }
+      const isFound = low < length && values[2 * low] === units && units / divisor === own;
+      sizes.push(isFound ? values[2 * low + 1]! / sizeDivisor : 0);
     }
-    return 0;
+    return sizes;
   }
 
   *levels(outcome: Outcome, isBid: boolean): Generator<{ readonly price: number; readonly size: number }> {

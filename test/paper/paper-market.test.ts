@@ -37,7 +37,8 @@ function momentBook(up: OrderBook, atMs: number): MomentBook {
   };
   return {
     ...{ id: atMs, atMs, recordedFor: 'up', levels, best: (outcome, isBid) => levels(outcome, isBid)[0]?.price },
-    sizeAt: (outcome, isBid, price) => levels(outcome, isBid).find((level) => level.price === price)?.size ?? 0,
+    sizesAt: (outcome, isBid, prices) =>
+      prices.map((price) => levels(outcome, isBid).find((level) => level.price === price)?.size ?? 0),
   };
 }
 
