@@ -353,7 +353,7 @@ async function listenUntilStopped(
     node: node?.deps,
     commonWindows: windows,
     ...(link && { counts: link.counts, cacheBytesMax: CACHE_BYTES_MAX / link.start.processes }),
-    pages: (addresses, rateLimit) => {
+    pages: (addresses, rateLimit, picture) => {
       const all = new Elysia({ name: 'pages' });
       // Home has the pages of a node.
       if (samples === undefined) return all;
@@ -369,7 +369,7 @@ async function listenUntilStopped(
           demoKeyId,
         };
       all.use((site?.pages ?? accountsOff)(addresses, rateLimit));
-      all.use(viewSite({ access: 'key', tokens, isReplay: false }));
+      all.use(viewSite({ access: 'key', tokens, isReplay: false, picture }));
       all.use(pricingSite({ ...served, service: site?.service, nowMs: terminal.clock }));
       return all;
     },

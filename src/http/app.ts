@@ -69,7 +69,7 @@ export interface AppDeps {
   /** Left out: the service issues no view tokens. */
   readonly viewTokens?: ViewTokens | undefined;
   /** Pages that need no key, such as those of accounts. */
-  readonly pages?: (addresses: ClientAddresses, rateLimit: RateLimit) => Elysia;
+  readonly pages?: (addresses: ClientAddresses, rateLimit: RateLimit, picture: MarketPicture | undefined) => Elysia;
   /** True if `pages` includes the pages of accounts: other pages link to them. */
   readonly hasAccounts?: boolean;
   /** The tools for agents, at /mcp. Left out: there is no such path. */
@@ -166,6 +166,7 @@ export function createApp(appDeps: AppDeps) {
     nextTurn,
     counts,
   };
+  const picture = samples && new MarketPicture({ archive, samples, version, nowMs: wallMs, nextTurn });
   const v1 = v1Routes(deps, { registry, usage, billing, clocks, isDraining, logCut, paths });
   const answerOf = (error: unknown, { request, set }: RequestContext) =>
     errorResponse(error, { request, set }, { rateLimit, paths, hasAccounts, logError });
@@ -213,7 +214,7 @@ export function createApp(appDeps: AppDeps) {
       else rateLimit.chargeAddress({ request, set });
     })
     .use(assetsController([STYLE, FRAME_STYLE, LOGO, COPY_SCRIPT, REPLAY_SCRIPT]))
-    .use(pages(addresses, rateLimit))
+    .use(pages(addresses, rateLimit, picture))
     .use(
       siteController({
         archive,
@@ -222,7 +223,7 @@ export function createApp(appDeps: AppDeps) {
         isDraining,
         notReady: node?.notReady,
         hasAccounts,
-        picture: samples && new MarketPicture({ archive, samples, version, nowMs: wallMs, nextTurn }),
+        picture,
         ...(replay && { home: replayHome(version, replay) }),
       }),
     )

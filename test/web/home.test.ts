@@ -32,6 +32,19 @@ test('Home without a recorded market shows no picture, and no path has one.', as
   expect((await fetch(`${site.origin}/pictures/0123456789abcdef.svg`)).status).toBe(404);
 });
 
+test('The pages at /view have the picture of / for visitors, which browsers load only where it is seen.', async () => {
+  await using site = startSite();
+  const preview = async (path: string) => {
+    const { text } = await new PlainBrowser(site.origin).open(path);
+    return /<aside class="preview".*?<img src="([^"]+)"[^>]* loading="lazy"/.exec(text)?.[1];
+  };
+  expect(await preview('/view')).toBeUndefined();
+  await importRecords(site.archive, records(1, 'btc', 2));
+  const [path] = picturesIn(await home(site));
+  expect(path).toBeDefined();
+  expect([await preview('/view'), await preview('/view/btc/secret-market-1')]).toEqual([path, path]);
+});
+
 test('Home shows one picture to everyone: the market of the day of one coin, cached for ever, until it changes.', async () => {
   await using site = startSite();
   await importRecords(site.archive, [...records(1, 'btc', 2), ...records(2, 'btc', 5), ...records(3, 'eth', 9)]);

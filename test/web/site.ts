@@ -53,11 +53,11 @@ export function startSite(
     },
     samples,
     viewTokens,
-    pages: (addresses, rateLimit) => {
+    pages: (addresses, rateLimit, picture) => {
       const all = new Elysia({ name: 'pages' });
       all.use(accountSite({ service, registry, archive, billing, contact, nowMs, addresses, rateLimit }));
       const tokens = { tokens: viewTokens, samples, service, registry, addresses, nowMs, demoKeyId };
-      all.use(viewSite({ access: 'key', tokens, isReplay: false }));
+      all.use(viewSite({ access: 'key', tokens, isReplay: false, picture }));
       all.use(pricingSite({ registry, billing, contact, service, nowMs }));
       return all;
     },

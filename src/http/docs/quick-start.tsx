@@ -4,9 +4,9 @@ import { COPY_SCRIPT } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
 import { Copyable } from '../pages/copyable.tsx';
 import { htmlDocument } from '../pages/document.tsx';
-import { NARROW, WIDE } from '../pages/heat-map-svg.ts';
 import { firstCommands } from './first-commands.ts';
 import { manualPath } from './manual-page.tsx';
+import { MarketFigure } from './market-figure.tsx';
 import type { ShownMarket } from './market-picture.ts';
 
 /** The recordings that the commands ask for. */
@@ -67,7 +67,7 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
           </p>
         </div>
       </div>
-      {recorded?.picture !== undefined && <Picture {...recorded.picture} />}
+      {recorded?.picture !== undefined && <MarketFigure shown={recorded.picture} />}
       <Ways hasAccounts={hasAccounts} />
       <h2>Start</h2>
       <ol class="steps">
@@ -93,22 +93,6 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
     </>
   );
   return htmlDocument({ title: 'bookreel', hasAccounts, scripts: [COPY_SCRIPT], children });
-}
-
-/** As wide as the content. On a phone it is a picture of its own, with labels that can be read. */
-function Picture({ path, narrowPath, title }: ShownMarket) {
-  return (
-    <figure class="market-picture">
-      <picture>
-        <source media="(max-width: 40rem)" srcset={narrowPath} width={NARROW.width} height={NARROW.height} />
-        <img src={path} alt={title} width={WIDE.width} height={WIDE.height} />
-      </picture>
-      <figcaption class="quiet small">
-        One of the recorded markets, drawn by this service: each row is a price, and the stronger its colour, the more
-        shares rest there.
-      </figcaption>
-    </figure>
-  );
 }
 
 const OF_ACCOUNTS = /^\/(?:account|sign-in)/;

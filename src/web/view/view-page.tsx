@@ -1,3 +1,5 @@
+import { MarketFigure } from '../../http/docs/market-figure.tsx';
+import type { ShownMarket } from '../../http/docs/market-picture.ts';
 import { assetPath } from '../../http/pages/assets.ts';
 import { htmlDocument } from '../../http/pages/document.tsx';
 import { PlotHelp } from './plot-help.tsx';
@@ -15,10 +17,12 @@ export interface ViewPageContent {
   readonly hasAccounts: boolean;
   /** True: this process replays, and pages follow its clock. */
   readonly isReplay: boolean;
+  /** The market that visitors see; undefined: none. */
+  readonly picture: ShownMarket | undefined;
 }
 
 /** A page whose script shows recordings. It has no data itself, so it needs no key; the script reads the market from its path. */
-export function viewPage({ page, access, hasAccounts, isReplay }: ViewPageContent): string {
+export function viewPage({ page, access, hasAccounts, isReplay, picture }: ViewPageContent): string {
   return htmlDocument({
     title: page === 'market' ? 'Market' : 'Recordings',
     section: 'Recordings',
@@ -41,8 +45,22 @@ export function viewPage({ page, access, hasAccounts, isReplay }: ViewPageConten
           data-replay={isReplay ? 'true' : undefined}
           data-worker={assetPath(WORKER_SCRIPT)}
         />
+        {picture !== undefined && <Preview picture={picture} hasAccounts={hasAccounts} />}
         <PlotHelp />
       </>
     ),
   });
+}
+
+/** What a visitor may see without a key. The style sheet shows it beside the form for a key only. */
+function Preview({ picture, hasAccounts }: { readonly picture: ShownMarket; readonly hasAccounts: boolean }) {
+  return (
+    <aside class="preview" aria-label="A recorded market">
+      <MarketFigure shown={picture} isLazy />
+      <p>
+        Each recorded market has such a picture on its page, to play and to zoom, with its trades and the ladder of
+        every instant. {hasAccounts && <a href="/pricing">What each tier sees</a>}
+      </p>
+    </aside>
+  );
 }

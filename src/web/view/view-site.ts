@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { parseCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
+import type { MarketPicture } from '../../http/docs/market-picture.ts';
 import { assetsController } from '../../http/pages/assets.ts';
 import { viewPageHeaders } from '../../http/pages/page-headers.ts';
 import { respond } from '../../http/response/response.ts';
@@ -22,24 +23,25 @@ export interface ViewSiteDeps {
   /** Undefined: there are no tokens, and no accounts. */
   readonly tokens: ViewTokenDeps | undefined;
   readonly isReplay: boolean;
+  /** Undefined: visitors see no market. */
+  readonly picture?: MarketPicture | undefined;
 }
 
 /** The pages that show recordings. Their scripts get the data from /v1. */
-export function viewSite({ access, tokens, isReplay }: ViewSiteDeps) {
+export function viewSite({ access, tokens, isReplay, picture }: ViewSiteDeps) {
   const shown = {
     access: tokens === undefined ? access : 'token',
     hasAccounts: tokens !== undefined,
     isReplay,
   } as const;
   const headers = viewPageHeaders(WORKER_POLICY);
-  const browsePage = viewPage({ page: 'recordings', ...shown });
-  const marketPage = viewPage({ page: 'market', ...shown });
+  const pageOf = (page: 'recordings' | 'market') => viewPage({ page, ...shown, picture: picture?.shown() });
   const site = new Elysia({ name: 'view-site', detail: { hide: true } }).use(
     assetsController([...VIEW_SCRIPTS, WORKER_SCRIPT]),
   );
-  site.get(VIEW, ({ set }) => respond(set, browsePage, headers));
+  site.get(VIEW, ({ set }) => respond(set, pageOf('recordings'), headers));
   site.get(`${VIEW}/:coin/:market`, ({ params: { coin, market }, set }) => {
-    if (parseCoin(coin) !== undefined && MARKET_NAME.test(market)) return respond(set, marketPage, headers);
+    if (parseCoin(coin) !== undefined && MARKET_NAME.test(market)) return respond(set, pageOf('market'), headers);
     throw new DomainError('not-found', `this is not the path of a market: ${VIEW} lists the markets`);
   });
   if (tokens === undefined) return site;

@@ -1,0 +1,27 @@
+import { NARROW, WIDE } from '../pages/heat-map-svg.ts';
+import type { ShownMarket } from './market-picture.ts';
+
+/**
+ * The picture of a market, as wide as the content. On a phone it is a picture of its own, with labels that can be read. `isLazy`: browsers load
+ * it when it is seen, and not where the style sheet hides it.
+ */
+export function MarketFigure({
+  shown: { path, narrowPath, title },
+  isLazy = false,
+}: {
+  shown: ShownMarket;
+  isLazy?: boolean;
+}) {
+  return (
+    <figure class="market-picture">
+      <picture>
+        <source media="(max-width: 40rem)" srcset={narrowPath} width={NARROW.width} height={NARROW.height} />
+        <img src={path} alt={title} width={WIDE.width} height={WIDE.height} loading={isLazy ? 'lazy' : undefined} />
+      </picture>
+      <figcaption class="quiet small">
+        One of the recorded markets, drawn by this service: each row is a price, and the stronger its colour, the more
+        shares rest there.
+      </figcaption>
+    </figure>
+  );
+}
