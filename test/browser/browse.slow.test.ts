@@ -156,6 +156,33 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await until(page, `location.pathname === '/view/btc/${ofDay[0]!.slug}'`);
   });
 
+  test('The list alone scrolls on a desk, and the page alone on a phone; keys move both to the last market.', async () => {
+    const all = await marketsOf('btc');
+    const seen = `[...document.querySelectorAll('.markets tbody tr')].filter((row) => {
+      const { left, top, bottom } = row.getBoundingClientRect();
+      return [top + 2, bottom - 2].every((y) => row.contains(document.elementFromPoint(left + 20, y)));
+    }).map((row) => Number(row.ariaRowIndex) - 2)`;
+    const scrolls = `[document.documentElement, document.querySelector('.markets')]
+      .map(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)`;
+    for (const [width, height, expected] of [
+      [1280, 720, [false, true]],
+      [375, 812, [true, false]],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await open('?coin=btc');
+      await until(page, `document.querySelector('.markets .slug a') !== null`);
+      expect([width, await page.evaluate<boolean[]>(scrolls)]).toEqual([width, [...expected]]);
+      await page.press('.markets', 'End');
+      await until(page, `${seen}.includes(${all.length - 1}) && !${seen}.includes(0)`);
+      await page.press('.markets', 'Home');
+      await until(page, `${seen}.includes(0) && !${seen}.includes(${all.length - 1})`);
+    }
+    // Fingers and wheels scroll the page.
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    await until(page, `${seen}.includes(${all.length - 1})`);
+    await page.setViewportSize({ width: 1280, height: 1600 });
+  });
+
   test('it is readable for everybody, light and dark, on a desk and on a phone', async () => {
     await open('?coin=btc&date=2026-01-08');
     await until(page, 'document.querySelector(".markets .sparkline") !== null');
@@ -179,10 +206,15 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await server.stop();
     await page.locator('label:text-is("ETH")').click();
     await page.getByText(/^The server does not answer/).waitFor();
+    const seesPicture = async () =>
+      await page.evaluate<boolean>("document.querySelector('.preview img').checkVisibility()");
+    expect(await seesPicture()).toBe(false);
     // Without --demo it gives no tokens to people who are not signed in.
     server = await startServer(data, ['--port', port, '--public-url', `http://127.0.0.1:${port}`]);
     await page.getByRole('button', { name: /Try again/ }).click();
     await page.getByText(/^Sign in to see recordings, or enter a key/).waitFor();
+    // What was loaded stays.
+    expect(await seesPicture()).toBe(false);
     const use = async (text: string) => {
       await page.locator('.key-form input').fill(text);
       await page.getByRole('button', { name: /Use this key/ }).click();
@@ -219,6 +251,9 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     // A key is only in the memory of the page.
     expect(await page.evaluate<number>('localStorage.length + sessionStorage.length')).toBe(0);
     expect(watched.asked.filter((asked) => asked.includes('br_live_'))).toEqual([]);
+    await open();
+    await page.getByText(/^Sign in to see recordings, or enter a key/).waitFor();
+    expect(await seesPicture()).toBe(true);
     expect(await watched.refused()).toEqual([]);
   });
 });

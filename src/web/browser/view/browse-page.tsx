@@ -106,7 +106,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
       <Fold summary={isFiltered(recordings.query.value) ? 'Filters (in use) and order' : 'Filters and order'}>
         <Filters recordings={recordings} canSort={replay === undefined && !isReplay} />
       </Fold>
-      <div class={search === '' ? 'browse' : ''}>
+      <div class={search === '' ? 'browse' : 'browse found'}>
         {search === '' && (
           <Fold summary="Calendar">
             <aside class="card" aria-label="Calendar">

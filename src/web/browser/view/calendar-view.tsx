@@ -151,7 +151,7 @@ export function CalendarView({ days, chosen, choose }: CalendarContent) {
       </table>
       <p class="levels small quiet">
         <span>
-          <i class="day level-0" /> none
+          <i class="day level-0" /> no books
         </span>
         <span>
           {Array.from({ length: LEVELS }, (_, level) => (

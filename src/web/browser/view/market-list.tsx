@@ -57,10 +57,20 @@ export function MarketList({ recordings, list, href, stateOf }: MarketListConten
   useEffect(() => {
     const [list, heading, row] = [scroller.current!, head.current!, ruler.current!];
     const observer = new ResizeObserver(() => {
-      sizes.value = { viewPx: list.clientHeight - heading.offsetHeight, rowPx: row.offsetHeight };
+      const viewPx = Math.min(list.clientHeight, innerHeight) - heading.offsetHeight;
+      sizes.value = { viewPx, rowPx: row.offsetHeight };
+      look();
     });
     for (const element of [list, heading, row]) observer.observe(element);
-    return () => observer.disconnect();
+    const look = () => {
+      scrollTop.value = isWhole(list) ? Math.max(0, -list.getBoundingClientRect().top) : list.scrollTop;
+    };
+    // Events of the list or of the page.
+    addEventListener('scroll', look, { capture: true, passive: true });
+    return () => {
+      observer.disconnect();
+      removeEventListener('scroll', look, { capture: true });
+    };
   }, []);
   useEffect(() => {
     scroller.current!.scrollTop = 0;
@@ -74,7 +84,10 @@ export function MarketList({ recordings, list, href, stateOf }: MarketListConten
 
   const moveTo = (index: number) => {
     at.value = Math.min(Math.max(index, 0), size.count - 1);
-    scroller.current!.scrollTop = scrolledTo(at.value, scroller.current!.scrollTop, size);
+    const list = scroller.current!;
+    const to = scrolledTo(at.value, scrollTop.value, size);
+    if (isWhole(list)) scrollBy(0, to + list.getBoundingClientRect().top);
+    else list.scrollTop = to;
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.altKey || event.metaKey || size.count === 0) return;
@@ -109,9 +122,6 @@ export function MarketList({ recordings, list, href, stateOf }: MarketListConten
         aria-readonly="true"
         aria-activedescendant={isShown ? rowId(at.value) : undefined}
         tabIndex={0}
-        onScroll={() => {
-          scrollTop.value = scroller.current!.scrollTop;
-        }}
         onKeyDown={onKeyDown}
       >
         <thead ref={head}>
@@ -195,6 +205,11 @@ function MarketRow({ index, topPx, isAt, market, midpoints, href, stateOf }: Mar
       <td class="number volume">{market.volume === null ? <NotRecorded /> : numberText(Math.round(market.volume))}</td>
     </tr>
   );
+}
+
+/** The list is as high as its rows: the page scrolls, as on narrow screens. */
+function isWhole({ scrollHeight, clientHeight }: HTMLElement): boolean {
+  return scrollHeight <= clientHeight;
 }
 
 type Column = Exclude<(typeof COLUMNS)[number][2], undefined>;
