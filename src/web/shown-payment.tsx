@@ -44,8 +44,10 @@ export function amountColumn(billing: Billing | undefined): Column<Payment> {
 export function transactionColumn(billing: Billing | undefined): Column<Payment> {
   return {
     heading: 'Transaction',
-    class: 'long',
-    cell: ({ transaction, quote }) => <Transaction billing={billing} network={quote.network} hash={transaction} />,
+    class: 'nowrap',
+    cell: ({ transaction, quote }) => (
+      <Transaction billing={billing} network={quote.network} hash={transaction} class="cut" />
+    ),
   };
 }
 
@@ -53,12 +55,13 @@ interface TransactionContent {
   readonly billing: Billing | undefined;
   readonly network: string;
   readonly hash: string | undefined;
+  readonly class?: string;
 }
 
 /** The hash of a transaction: a link, if the settings have an explorer of its network. */
-export function Transaction({ billing, network, hash }: TransactionContent) {
+export function Transaction({ billing, network, hash, class: classes }: TransactionContent) {
   const url = billing?.settings.networks.find((one) => one.network === network)?.explorerUrl;
-  const code = <code>{hash}</code>;
+  const code = <code class={classes}>{hash}</code>;
   return url === undefined || hash === undefined ? code : <a href={url.replace('{hash}', hash)}>{code}</a>;
 }
 

@@ -15,7 +15,8 @@ import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { WALLET_SCRIPT } from '../scripts.ts';
 import { tokenOf, tokenText } from '../shown-payment.tsx';
-import { usdText } from '../texts.ts';
+import { numberText, usdText } from '../texts.ts';
+import { grantedText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import type { WalletPayment } from '../wallet-payment.ts';
 import { PLAN_PATH } from './buy-form.tsx';
@@ -54,12 +55,16 @@ export function offerPage(
         <Facts
           isCard={false}
           facts={{
+            Tier: `${tier.name}: coins ${grantedText(tier.coins)}; routes ${grantedText(tier.routes)}; ${numberText(tier.requestsPerMinute)} requests a minute with each key`,
             Starts: startsMs === nowMs ? 'as soon as it is paid' : <Time ms={startsMs} />,
             Ends: <Time ms={startsMs + TERM_MS} />,
             'Offer ends': <Time ms={quote.expiresMs} />,
             Receiver: <code>{quote.payTo}</code>,
           }}
         />
+        <p class="small">
+          <a href={PLAN_PATH}>Choose another tier</a>
+        </p>
       </div>
       <h2>Pay with a wallet</h2>
       <div class="card">
@@ -73,7 +78,8 @@ export function offerPage(
               Pay with a wallet
             </button>
             <output class="quiet">
-              No wallet was found in this browser. On a phone, open this page in the browser of a wallet’s app.
+              No wallet was found in this browser. On a phone, sign in and open this page in the browser of a wallet’s
+              app.
             </output>
           </div>
         </form>

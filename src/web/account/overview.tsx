@@ -53,14 +53,14 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
           note={allowed === Infinity ? 'no limit' : `of ${allowed}`}
         />
         <Figure
-          name="Requests"
+          name="Requests in 24 hours"
           value={numberText(ofDay.total.sum.requests)}
-          note={`in the last 24 hours, this one included; ${numberText(busiest)} in the busiest`}
+          note={`${numberText(busiest)} in the busiest hour`}
         />
         <Figure
-          name="Requests"
+          name="Requests in 30 days"
           value={numberText(ofMonth.total.sum.requests)}
-          note="in the last 30 days, today included"
+          note={<a href="/account/usage">See the usage</a>}
         />
       </div>
       {hasRequests ? (
@@ -196,10 +196,11 @@ function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; 
       <h2>Latest activity</h2>
       <Table
         label="Latest activity"
+        isDense
         columns={[
           { heading: 'Activity', class: 'long', cell: auditSentence },
-          { heading: 'By', cell: ({ actorId }) => actorText(actorId, ownId) },
-          { heading: 'Time', cell: ({ atMs }) => <Time ms={atMs} /> },
+          { heading: 'By', isPlain: true, cell: ({ actorId }) => actorText(actorId, ownId) },
+          { heading: 'Time', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },
         ]}
         rows={entries}
         empty="No activity yet."

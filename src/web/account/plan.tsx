@@ -36,21 +36,7 @@ export function planPage(
   const prices = new Map(catalog.map((tier) => [tier.id, pricesFor({ registry, billing }, id, tier, nowMs)]));
   const unexpired = granted.filter(({ startsMs, endsMs: end = Infinity }) => Math.max(nowMs, startsMs) < end);
   const nameOf = (tierId: string) => database.read(() => tiers.named(tierId).name);
-  const buyable = catalog.filter((tier) => prices.get(tier.id)!.length > 0);
-  const cards = (shown: readonly Tier[]) => (
-    <div class="cards tiers">
-      {shown.map((tier) => (
-        <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id}>
-          <BuyForm prices={prices.get(tier.id)!} />
-          {prices.get(tier.id)!.length === 0 && tier.id !== present.id && tier.monthlyPriceUsd !== 0 && contact && (
-            <a class="button wide" href={contact}>
-              Contact us
-            </a>
-          )}
-        </TierCard>
-      ))}
-    </div>
-  );
+  const hasBuyable = catalog.some((tier) => prices.get(tier.id)!.length > 0);
   return personPage(
     person,
     { title: 'Plan', path: '/account/plan' },
@@ -62,22 +48,29 @@ export function planPage(
         <p class="quiet">{endText(unexpired, endsMs)}</p>
       </div>
       {billing !== undefined && <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} />}
-      {buyable.length > 0 && (
-        <>
-          <h2>Buy a tier</h2>
-          {cards(buyable)}
-          <p class="quiet">
-            A tier that you buy lasts 30 days, and your keys have it from their next request on. Nothing is charged
-            automatically: at the end, your account has the highest tier that is left, at least that of new accounts.
-            Buying a tier again adds 30 days. If you buy a higher tier, the days that are left of a lower one follow
-            after it.
-          </p>
-        </>
+      <h2>Tiers</h2>
+      <div class="cards tiers">
+        {catalog.map((tier) => (
+          <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id}>
+            <BuyForm prices={prices.get(tier.id)!} />
+            {prices.get(tier.id)!.length === 0 && tier.id !== present.id && tier.monthlyPriceUsd !== 0 && contact && (
+              <a class="button wide" href={contact}>
+                Contact us
+              </a>
+            )}
+          </TierCard>
+        ))}
+      </div>
+      {hasBuyable && (
+        <p class="quiet">
+          A tier that you buy lasts 30 days, and your keys have it from their next request on. Nothing is charged
+          automatically: at the end, your account has the highest tier that is left, at least that of new accounts.
+          Buying a tier again adds 30 days. If you buy a higher tier, the days that are left of a lower one follow after
+          it.
+        </p>
       )}
-      <h2>{buyable.length > 0 ? 'Other tiers' : 'All tiers'}</h2>
-      {cards(catalog.filter((tier) => !buyable.includes(tier)))}
       <p class="quiet">
-        To get {buyable.length > 0 ? 'one of these' : 'another tier'},{' '}
+        To get {hasBuyable ? 'a tier without a price' : 'another tier'},{' '}
         {contact === undefined ? 'ask the operator' : <a href={contact}>ask the operator</a>} of this service. Your keys
         have it from their next request on.
       </p>
