@@ -20,6 +20,7 @@ export interface TextColumn<Row> {
   readonly cell: (row: Row) => string | number;
   readonly class?: string;
   readonly cut?: 'end';
+  readonly isPlain?: true;
 }
 
 type Columns<Row> = (nowMs: InstantMs) => readonly TextColumn<Row>[];
@@ -29,6 +30,7 @@ export const SOCKET_COLUMNS: Columns<RecorderSocket> = (nowMs) => [
   {
     heading: 'State',
     class: 'nowrap',
+    isPlain: true,
     cell: ({ state, openedMs, retryMs }) => {
       if (retryMs !== null) return `${state}, next try in ${ageText(retryMs, nowMs)}`;
       return openedMs === null ? state : `${state} for ${ageText(nowMs, openedMs)}`;
@@ -43,8 +45,8 @@ export const SOCKET_COLUMNS: Columns<RecorderSocket> = (nowMs) => [
 
 export const WINDOW_COLUMNS: Columns<RecordedWindow> = (nowMs) => [
   { heading: 'Window', cell: ({ slug }) => slug, class: 'nowrap' },
-  { heading: 'State', cell: ({ state }) => state },
-  { heading: 'Start', class: 'nowrap', cell: ({ startMs }) => timeText(startMs) },
+  { heading: 'State', isPlain: true, cell: ({ state }) => state },
+  { heading: 'Start', class: 'nowrap', isPlain: true, cell: ({ startMs }) => timeText(startMs) },
   { heading: 'First books', class: 'nowrap', cell: ({ startMs, firstBookMs }) => firstBooksText(startMs, firstBookMs) },
   {
     heading: 'Last message',
@@ -57,20 +59,20 @@ export const WINDOW_COLUMNS: Columns<RecordedWindow> = (nowMs) => [
 
 export const GAP_COLUMNS: Columns<RecorderGap> = (nowMs) => [
   { heading: 'Window', cell: ({ slug }) => slug, class: 'nowrap' },
-  { heading: 'Outcome', cell: ({ outcome }) => outcome ?? 'both' },
-  { heading: 'From', class: 'nowrap', cell: ({ fromMs }) => formatInstant(fromMs) },
+  { heading: 'Outcome', isPlain: true, cell: ({ outcome }) => outcome ?? 'both' },
+  { heading: 'From', class: 'nowrap', isPlain: true, cell: ({ fromMs }) => formatInstant(fromMs) },
   {
     heading: 'Length',
     class: 'nowrap',
     cell: ({ fromMs, toMs }) => (toMs === null ? `open for ${ageText(nowMs, fromMs)}` : ageText(toMs, fromMs)),
   },
-  { heading: 'Reason', class: 'long', cut: 'end', cell: ({ reason }) => reason },
+  { heading: 'Reason', class: 'long', cut: 'end', isPlain: true, cell: ({ reason }) => reason },
 ];
 
 export const MISSED_COLUMNS: readonly TextColumn<MissedWindow>[] = [
   { heading: 'Window', cell: ({ slug }) => slug, class: 'nowrap' },
-  { heading: 'Start', class: 'nowrap', cell: ({ startMs }) => timeText(startMs) },
-  { heading: 'Reason', class: 'long', cut: 'end', cell: ({ reason }) => reason },
+  { heading: 'Start', class: 'nowrap', isPlain: true, cell: ({ startMs }) => timeText(startMs) },
+  { heading: 'Reason', class: 'long', cut: 'end', isPlain: true, cell: ({ reason }) => reason },
 ];
 
 /** A sentence about the recorder itself. */

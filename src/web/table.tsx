@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly class?: string;
   /** The cell is the heading of its row. */
   readonly isRowHeading?: boolean;
+  /** The cell is plain without its heading: on a phone it has none. */
+  readonly isPlain?: boolean;
 }
 
 export interface TableContent<Row> {
@@ -20,14 +22,16 @@ export interface TableContent<Row> {
   readonly empty: string;
   /** Chooses the rows that are less important. */
   readonly isQuiet?: (row: Row) => boolean;
+  /** True: on a phone the cells of a row follow each other in lines. Otherwise each has a line. */
+  readonly isDense?: boolean;
 }
 
 /** A table in a card. On a phone each row is a list of its cells with their headings. */
-export function Table<Row>({ label, columns, rows, empty, isQuiet }: TableContent<Row>) {
+export function Table<Row>({ label, columns, rows, empty, isQuiet, isDense = false }: TableContent<Row>) {
   if (rows.length === 0) return <p class="card quiet">{empty}</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
-    <section class="card flush scroll stacked" tabIndex={0} aria-label={label}>
+    <section class={`card flush scroll stacked ${isDense ? 'dense' : ''}`.trim()} tabIndex={0} aria-label={label}>
       <table>
         <thead>
           <tr>
@@ -41,13 +45,13 @@ export function Table<Row>({ label, columns, rows, empty, isQuiet }: TableConten
         <tbody>
           {rows.map((row) => (
             <tr class={isQuiet?.(row) ? 'quiet' : undefined}>
-              {columns.map(({ heading, cell, class: classes, isRowHeading = false }) =>
+              {columns.map(({ heading, cell, class: classes, isRowHeading = false, isPlain = false }) =>
                 isRowHeading ? (
                   <th key={heading} scope="row" class={classes}>
                     {cell(row)}
                   </th>
                 ) : (
-                  <td key={heading} class={classes} data-heading={heading}>
+                  <td key={heading} class={classes} data-heading={isPlain ? '' : heading}>
                     {cell(row)}
                   </td>
                 ),

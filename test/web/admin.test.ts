@@ -116,7 +116,8 @@ describe('The pages of administration', () => {
       },
     ]);
     expect(rowsOf(text, 'Entries of the audit')).toContainEqual({
-      Action: `Created the key ${apiKey.id} with the tier enterprise 2026-06-01 00:00 UTC · key.create`,
+      Action: `Created the key ${apiKey.id} with the tier enterprise key.create`,
+      Time: '2026-06-01 00:00 UTC',
       Person: 'no signed-in person',
     });
     expect(rowsOf((await admin.open('/admin/accounts?search=shown@')).text, 'Accounts')).toEqual([
@@ -391,13 +392,15 @@ describe('The pages of administration', () => {
     );
     expect(walked).toEqual(
       sentences.map((sentence) => ({
-        Action: `${sentence} 2026-06-01 00:00 UTC · session.end-all`,
+        Action: `${sentence} session.end-all`,
+        Time: '2026-06-01 00:00 UTC',
         Person: '<b>@audit.example',
         Account: '<b>@audit.example',
       })),
     );
     expect((await entries(''))[0]).toEqual({
-      Action: 'Signed out 2026-06-01 00:00 UTC · session.sign-out',
+      Action: 'Signed out session.sign-out',
+      Time: '2026-06-01 00:00 UTC',
       Person: 'no signed-in person',
       Account: '<b>@audit.example',
     });

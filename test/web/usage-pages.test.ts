@@ -193,11 +193,11 @@ test('an operator sees the usage of all accounts by tier and by account; deleted
 
 test('The last 24 hours and 30 days are the same on the overview, the usage, the keys and the pages of admins.', async () => {
   const overview = await opened('/account');
-  const shown = [...overview.matchAll(/<dt>Requests<\/dt><dd>([^<]+)</g)].map(([, value]) => value!);
+  const shown = [...overview.matchAll(/<dt>Requests in [^<]+<\/dt><dd>([^<]+)</g)].map(([, value]) => value!);
   const day = totals(await opened('/account/usage?last=24h')).Requests!;
   const month = totals(await opened('/account/usage?last=30d')).Requests!;
   expect(shown).toEqual([day, month]);
-  expect(plainText(overview)).toContain('in the last 24 hours, this one included');
+  expect(plainText(overview)).toContain('Requests in 24 hours');
   expect(table(await opened('/admin/usage?last=30d'), 'Usage by account')[ADA]!.Requests).toBe(month);
   const { id } = site.people.registry.accounts.findByEmail(ADA)!;
   expect(plainText(await opened(`/admin/accounts/${id}`))).toContain(`${month} requests and`);

@@ -2,9 +2,10 @@ import { Elysia } from 'elysia';
 import { Type } from 'typebox';
 import { DomainError } from '../../domain/errors.ts';
 import { described, PAGE_HEADERS, Text } from '../openapi/described.ts';
-import { Commands } from '../pages/commands.tsx';
+import { COPY_SCRIPT } from '../pages/assets.ts';
+import { Copyable } from '../pages/copyable.tsx';
 import { htmlDocument } from '../pages/document.tsx';
-import { publicPageHeaders } from '../pages/page-headers.ts';
+import { copyPageHeaders } from '../pages/page-headers.ts';
 import { originOf } from '../request-origin.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { respond, respondJson } from '../response/response.ts';
@@ -12,11 +13,12 @@ import { manualPath } from './manual-page.tsx';
 import type { Package } from './packages.ts';
 
 const SDK = '/sdk';
-/** By the ending of a name: the media type, and the command that installs the package. */
-const KINDS: Readonly<Record<string, { readonly type: string; readonly install: string }>> = {
-  tgz: { type: 'application/gzip', install: 'npm install' },
-  whl: { type: 'application/zip', install: 'pip install' },
-};
+/** By the ending of a name: the media type, the command that installs the package, and who imports it. */
+const KINDS: Readonly<Record<string, { readonly type: string; readonly install: string; readonly language: string }>> =
+  {
+    tgz: { type: 'application/gzip', install: 'npm install', language: 'TypeScript and JavaScript' },
+    whl: { type: 'application/zip', install: 'pip install', language: 'Python' },
+  };
 
 const PackageList = Type.Object(
   {
@@ -54,7 +56,7 @@ export function sdkController(hasAccounts: boolean) {
         if (!prefersHtml(request.headers.get('accept') ?? '')) {
           return respondJson(set, { data }, { 'cache-control': 'private, no-cache', ...vary });
         }
-        return respond(set, listPage(data, hasAccounts), { ...publicPageHeaders(), ...vary });
+        return respond(set, listPage(data, hasAccounts), { ...copyPageHeaders(), ...vary });
       },
       {
         detail: described('sdk', {
@@ -102,21 +104,22 @@ function listPage(data: (typeof PackageList.static)['data'], hasAccounts: boolea
     section: 'Manual',
     hasAccounts,
     width: 'prose',
+    scripts: [COPY_SCRIPT],
     children: (
       <article class="prose">
         <h1>Clients</h1>
         <p>
-          Packages for Python and TypeScript, described in <a href={manualPath('sdk')}>the manual</a>.
+          Packages that read markets, books and streams, with types, pages and retries.{' '}
+          <a href={manualPath('sdk')}>The manual</a> shows how they are used.
         </p>
         {data.map(({ name, path, bytes, sha256, install }) => (
-          <section key={name}>
-            <h2>
+          <section key={name} class="card">
+            <h2>{kindOf(name).language}</h2>
+            <Copyable id={name.slice(-3)} label="Copy the command" text={install} />
+            <p class="quiet small">
               {/* pip checks the digest. */}
-              <a href={`${path}#sha256=${sha256}`}>{name}</a>
-            </h2>
-            <Commands lines={[install]} />
-            <p>
-              {bytes} bytes, SHA-256 <code>{sha256}</code>
+              <a href={`${path}#sha256=${sha256}`}>{name}</a>, {bytes.toLocaleString('en')} bytes, SHA-256{' '}
+              <code>{sha256}</code>
             </p>
           </section>
         ))}

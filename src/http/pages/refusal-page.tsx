@@ -14,8 +14,11 @@ export function refusalPage({ title, status, detail, requestId }: Problem, hasAc
           .split(PATH)
           .map((part, nth) => (nth % 2 === 1 ? <a href={part}>{part}</a> : part))}
       </p>
-      <p>
-        <a href="/">Go to the start page</a>
+      <p class="row">
+        <a class="button primary" href="/">
+          Go to the start page
+        </a>
+        <a href="/view">See the recordings</a>
       </p>
       <p class="quiet small">
         Status {status}, request <code>{requestId}</code>

@@ -23,16 +23,25 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
         {auditSentence(entry)}
         {isForAnother(entry) && <div>{`${entry.actor} did this as an admin, for ${entry.account}.`}</div>}
         <div class="quiet">
-          <Time ms={entry.atMs} /> · {entry.action}
+          {entry.action}
           {entry.clientAddress !== undefined && ` · from ${entry.clientAddress}`}
-          {entry.requestId !== undefined && ` · request ${entry.requestId}`}
+          {entry.requestId !== undefined && (
+            <>
+              {' · request '}
+              <span class="cut" title={entry.requestId}>
+                {entry.requestId}
+              </span>
+            </>
+          )}
         </div>
       </>
     ),
   },
+  { heading: 'Time', class: 'nowrap', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },
   {
     heading: 'Person',
     class: 'long',
+    isPlain: true,
     cell: ({ actor, operatingUser, detail: { job } }) => {
       const service = job === undefined ? 'no signed-in person' : `${job}, a job of the service`;
       return (
@@ -47,7 +56,13 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   {
     heading: 'Account',
     class: 'long',
-    cell: ({ accountId, account }) => accountId !== undefined && <AccountLink id={accountId} email={account} />,
+    // On a phone the person is enough where both are the same.
+    cell: ({ accountId, account, actor }) =>
+      accountId !== undefined && (
+        <span class={actor === account ? 'same' : undefined}>
+          <AccountLink id={accountId} email={account} />
+        </span>
+      ),
   },
 ];
 
@@ -75,6 +90,7 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
             : []
         }
         columns={COLUMNS}
+        isDense
         empty={unknown === undefined ? 'There are no such entries.' : `There is no account '${unknown}'.`}
       />
     </>,

@@ -72,7 +72,7 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
       {known.length > 0 && (
         <>
           <h2>Nodes</h2>
-          <Table label="Nodes" columns={NODE_COLUMNS(now)} rows={known} empty="" />
+          <Table label="Nodes" isDense columns={NODE_COLUMNS(now)} rows={known} empty="" />
         </>
       )}
     </>,
@@ -86,7 +86,11 @@ function State({ status }: { readonly status: RecorderStatus }) {
   const table = <Row,>(columns: readonly Column<Row>[], content: Omit<TableContent<Row>, 'columns'>) => (
     <>
       <h2>{content.label}</h2>
-      <Table {...content} columns={columns.map((column, index) => ({ ...column, isRowHeading: index === 0 }))} />
+      <Table
+        {...content}
+        isDense
+        columns={columns.map((column, index) => ({ ...column, isRowHeading: index === 0 }))}
+      />
     </>
   );
   return (
