@@ -14,7 +14,7 @@ const ROOMS = ['src/README.md', 'src/RECIPES.md'];
 const PAGES = ['README.md', ...ROOMS, 'test/README.md', DECISIONS, 'CHANGELOG.md'];
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-const program = createProgram(captured());
+const program = await createProgram(captured());
 
 test('the README has at most 150 lines, and the page about the rooms 1,500 words in short lines', () => {
   expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);

@@ -2,46 +2,55 @@ import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { isSystemError, systemSentence } from '../store/database-errors.ts';
-import { accountCommand } from './account.ts';
-import { auditCommand } from './audit.ts';
-import { backtestCommand } from './backtest.ts';
-import { backupCommand, restoreCommand } from './backup.ts';
-import { billingCommand } from './billing.ts';
-import { completionCommand } from './completion.ts';
-import { configCommand } from './config.ts';
-import { deleteCommand } from './delete.ts';
-import { doctorCommand } from './doctor.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
-import { exportCommand } from './export.ts';
-import { healthCommand } from './health.ts';
-import { importCommand } from './import.ts';
-import { inspectCommand } from './inspect.ts';
-import { keyCommand } from './key.ts';
-import { licensesCommand } from './licenses.ts';
-import { manualCommand } from './manual.ts';
-import { marketsCommand } from './markets.ts';
-import { mcpCommand } from './mcp.ts';
-import { metricsCommand } from './metrics.ts';
-import { openapiCommand } from './openapi.ts';
-import { paperCommand } from './paper.ts';
-import { plotCommand } from './plot.ts';
-import { publishCommand } from './publish.ts';
-import { recordCommand } from './record.ts';
-import { replayCommand } from './replay.ts';
-import { sealCommand } from './seal.ts';
-import { seedCommand } from './seed.ts';
-import { serveCommand } from './serve.ts';
 import { applySettings } from './settings.ts';
-import { showCommand } from './show.ts';
-import { statusCommand } from './status.ts';
 import { printError, type Terminal, withoutPasswords } from './terminal.ts';
-import { tierCommand } from './tier.ts';
-import { usageCommand } from './usage.ts';
-import { verifyCommand } from './verify.ts';
-import { VERSION, versionCommand } from './version.ts';
+import { VERSION } from './version.ts';
 
-/** The whole command line: `bookreel <noun> <verb>`. */
-export function createProgram(terminal: Terminal): CommandUnknownOpts {
+/** The commands in the order of the help. Each is loaded when it is needed: together they take most of the time of a start. */
+const COMMANDS = {
+  serve: async () => (await import('./serve.ts')).serveCommand,
+  seed: async () => (await import('./seed.ts')).seedCommand,
+  account: async () => (await import('./account.ts')).accountCommand,
+  key: async () => (await import('./key.ts')).keyCommand,
+  tier: async () => (await import('./tier.ts')).tierCommand,
+  usage: async () => (await import('./usage.ts')).usageCommand,
+  audit: async () => (await import('./audit.ts')).auditCommand,
+  billing: async () => (await import('./billing.ts')).billingCommand,
+  status: async () => (await import('./status.ts')).statusCommand,
+  markets: async () => (await import('./markets.ts')).marketsCommand,
+  inspect: async () => (await import('./inspect.ts')).inspectCommand,
+  import: async () => (await import('./import.ts')).importCommand,
+  export: async () => (await import('./export.ts')).exportCommand,
+  show: async () => (await import('./show.ts')).showCommand,
+  plot: async () => (await import('./plot.ts')).plotCommand,
+  delete: async () => (await import('./delete.ts')).deleteCommand,
+  seal: async () => (await import('./seal.ts')).sealCommand,
+  publish: async () => (await import('./publish.ts')).publishCommand,
+  replay: async () => (await import('./replay.ts')).replayCommand,
+  paper: async () => (await import('./paper.ts')).paperCommand,
+  backtest: async () => (await import('./backtest.ts')).backtestCommand,
+  mcp: async () => (await import('./mcp.ts')).mcpCommand,
+  record: async () => (await import('./record.ts')).recordCommand,
+  verify: async () => (await import('./verify.ts')).verifyCommand,
+  backup: async () => (await import('./backup.ts')).backupCommand,
+  restore: async () => (await import('./backup.ts')).restoreCommand,
+  config: async () => (await import('./config.ts')).configCommand,
+  doctor: async () => (await import('./doctor.ts')).doctorCommand,
+  health: async () => (await import('./health.ts')).healthCommand,
+  metrics: async () => (await import('./metrics.ts')).metricsCommand,
+  completion: async () => (await import('./completion.ts')).completionCommand,
+  manual: async () => (await import('./manual.ts')).manualCommand,
+  openapi: async () => (await import('./openapi.ts')).openapiCommand,
+  licenses: async () => (await import('./licenses.ts')).licensesCommand,
+  version: async () => (await import('./version.ts')).versionCommand,
+} satisfies Record<string, () => Promise<(terminal: Terminal) => CommandUnknownOpts>>;
+
+type Noun = keyof typeof COMMANDS;
+const NOUNS = Object.keys(COMMANDS) as Noun[];
+
+/** The command line `bookreel <noun> <verb>`: the whole of it, or only some nouns. */
+export async function createProgram(terminal: Terminal, nouns: readonly Noun[] = NOUNS): Promise<CommandUnknownOpts> {
   const program = addSettings(new Command('bookreel'), 'data', 'config')
     .description('Record, import, keep, serve, replay and export order books of up-or-down prediction markets.')
     .option('--json', 'print JSON')
@@ -58,36 +67,7 @@ Examples:
   $ bookreel import recordings/ --data /var/lib/bookreel
   $ bookreel key create --tier pro`,
     );
-  const nouns = [
-    ...[
-      serveCommand,
-      seedCommand,
-      accountCommand,
-      keyCommand,
-      tierCommand,
-      usageCommand,
-      auditCommand,
-      billingCommand,
-      statusCommand,
-      marketsCommand,
-      inspectCommand,
-      importCommand,
-      exportCommand,
-      showCommand,
-      plotCommand,
-      deleteCommand,
-      sealCommand,
-      publishCommand,
-      replayCommand,
-      paperCommand,
-      backtestCommand,
-      mcpCommand,
-      recordCommand,
-    ],
-    ...[verifyCommand, backupCommand, restoreCommand, configCommand, doctorCommand, healthCommand, metricsCommand],
-    ...[completionCommand, manualCommand, openapiCommand, licensesCommand, versionCommand],
-  ];
-  for (const commandOf of nouns) program.addCommand(commandOf(terminal));
+  for (const noun of nouns) program.addCommand((await COMMANDS[noun]())(terminal));
   for (const command of withDescendants(program)) {
     command
       .exitOverride()
@@ -108,7 +88,8 @@ export async function run(argv: readonly string[], given: Terminal): Promise<Exi
   const terminal = { ...given, errorsAreJson: hasJsonFlag(argv) };
   const user = process.getuid?.();
   try {
-    await createProgram(terminal).parseAsync([...argv], { from: 'user' });
+    const program = await createProgram(terminal, nounsOf(argv));
+    await program.parseAsync([...argv], { from: 'user' });
     return EXIT.ok;
   } catch (thrown) {
     const error = firstError(thrown);
@@ -120,6 +101,13 @@ export async function run(argv: readonly string[], given: Terminal): Promise<Exi
     }
     return exitCodeFor(error);
   }
+}
+
+/** The nouns that a command line needs: help, completions and the error about an unknown noun need all of them. */
+function nounsOf([first]: readonly string[]): readonly Noun[] {
+  if (first === '--version') return [];
+  const noun = NOUNS.find((name) => name === first && name !== 'completion');
+  return noun === undefined ? NOUNS : [noun];
 }
 
 /** The error that ended the work, not those of closing what it had open. */

@@ -130,7 +130,7 @@ function roff(text: string): string {
 if (import.meta.main) {
   const [date = ''] = process.argv.slice(2);
   const silent = () => undefined;
-  const program = createProgram({
+  const program = await createProgram({
     out: silent,
     err: silent,
     write: () => Promise.resolve(),

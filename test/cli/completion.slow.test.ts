@@ -91,8 +91,8 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
     expect(offered(shell, words)).toEqual([...expected]);
   });
 
-  test('Completion scripts are made from the commands: they have every command, option and choice.', () => {
-    const names = namesBelow(createProgram(captured()));
+  test('Completion scripts are made from the commands: they have every command, option and choice.', async () => {
+    const names = namesBelow(await createProgram(captured()));
     expect(names.size).toBeGreaterThan(100);
     const isMissing = (name: string) => !SCRIPTS[shell].includes(shell === 'fish' ? name.replace(/^--/, '-l ') : name);
     expect([...names].filter(isMissing)).toEqual([]);

@@ -16,7 +16,7 @@ function commandsIn(
   return [{ words, isGroup }, ...below];
 }
 
-const COMMANDS = commandsIn(createProgram(captured()));
+const COMMANDS = commandsIn(await createProgram(captured()));
 
 async function errorsOf(...args: string[]) {
   const terminal = captured();

@@ -129,14 +129,14 @@ describe('--json has one shape for one kind of thing: a list is a list, one thin
     }
   });
 
-  test('and each command is tried, or named as one that is not', () => {
+  test('and each command is tried, or named as one that is not', async () => {
     const leaves = (command: CommandUnknownOpts): string[] =>
       command.commands.length === 0 ? [wordsOf(command)] : command.commands.flatMap(leaves);
     const wordsOf = (command: CommandUnknownOpts): string =>
       command.parent?.parent ? `${wordsOf(command.parent)} ${command.name()}` : command.name();
     const tried = SHAPES.map(({ words }) => words.join(' '));
     const isTried = (leaf: string) => tried.some((words) => words === leaf || words.startsWith(`${leaf} `));
-    const all = leaves(createProgram(captured()));
+    const all = leaves(await createProgram(captured()));
     expect(all.filter((leaf) => !isTried(leaf)).toSorted()).toEqual(OTHERS.toSorted());
   });
 });

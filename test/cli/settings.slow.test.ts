@@ -87,8 +87,10 @@ function inToml({ type, word }: Setting, text: string): string {
   return type === 'list' && text.includes(',') ? JSON.stringify(text.split(',')) : JSON.stringify(text);
 }
 
+const PROGRAM = await createProgram(captured());
+
 /** All commands that take the setting, each as its words. */
-function commandsWith(env: string, command: CommandUnknownOpts = createProgram(captured())): string[][] {
+function commandsWith(env: string, command = PROGRAM): string[][] {
   const below = command.commands.flatMap((child) => commandsWith(env, child).map((words) => [child.name(), ...words]));
   const isOwn = command.options.some(({ envVar }) => envVar === env);
   const isRunnable = command.commands.length === 0;
@@ -102,7 +104,7 @@ function leavesOf(command: CommandUnknownOpts): string[][] {
 
 /** The options that the command would work with. Its action is not run. */
 async function optionsOf(words: readonly string[], args: readonly string[]): Promise<Record<string, unknown>> {
-  const program = createProgram(captured());
+  const program = await createProgram(captured());
   let command = program;
   for (const word of words) command = command.commands.find((child) => child.name() === word)!;
   let found: Record<string, unknown> | undefined;

@@ -9,7 +9,7 @@ import { captured } from '../support/captured.ts';
 import { runCommand } from '../support/command.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 
-const program = createProgram(captured());
+const program = await createProgram(captured());
 
 /** All commands, each as its words. */
 const COMMANDS: readonly string[][] = commandsBelow(program, []);
@@ -68,6 +68,7 @@ describe('help', () => {
 describe('usage errors', () => {
   const cases: readonly (readonly [readonly string[], string])[] = [
     [['nonsense'], "unknown command 'nonsense'; see 'bookreel --help'"],
+    [['serv'], "unknown command 'serv': did you mean serve?"],
     [['key', 'lst'], "unknown command 'lst': did you mean list?"],
     [['\u001b[2Jimport'], "unknown command '\\u{1b}[2Jimport'"],
     [['tier', 'drop'], "unknown command 'drop'"],

@@ -16,8 +16,9 @@ function wordsOf(command: CommandUnknownOpts): string {
   return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
 }
 
+const program = await createProgram(captured());
+
 describe('the page bookreel(1)', () => {
-  const program = createProgram(captured());
   const page = manPage(program, '9.8.7', '2026-01-02');
 
   test('has every command and option, and the examples of --help', () => {
