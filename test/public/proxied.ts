@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -93,26 +93,40 @@ interface ConnectOptions {
   readonly from?: string;
 }
 
-interface ProxiedOptions {
+interface Recorded {
   /** Number of snapshots before the silence; one more follows it. */
-  readonly snapshots?: number;
+  readonly snapshots: number;
   /** Levels of a side. */
-  readonly levels?: number;
+  readonly levels: number;
+}
+
+interface ProxiedOptions {
+  /** A data directory, which is copied; one with `snapshots` is made if left out. */
+  readonly archive?: string;
+  readonly snapshots?: number;
   readonly replayArguments?: readonly string[];
   /** Further replacements in the proxy's configuration. */
   readonly edits?: readonly (readonly [string, string])[];
 }
 
-export async function startProxied(name: ProxyName, options: ProxiedOptions = {}): Promise<Proxied> {
-  const { snapshots = 20, levels = 2, replayArguments = [], edits = [] } = options;
-  await using stack = new AsyncDisposableStack();
-  const directory = stack.use(temporaryDirectory());
-  const data = join(directory.path, 'data');
-  const recording = join(directory.path, 'recording.ndjson');
+/** Imports a recording into the data directory `data` below `directory`. Returns its path. */
+export async function archiveIn(directory: string, { snapshots, levels }: Recorded): Promise<string> {
+  const data = join(directory, 'data');
+  const recording = join(directory, 'recording.ndjson');
   const books = Array.from({ length: snapshots }, (_, index) => lightSnapshot(index, levels));
   const records = [LIGHT_MARKET, ...books, lightSnapshot(snapshots, levels, SILENCE_MS)];
   writeFileSync(recording, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
   await printed(['import', recording, '--data', data]);
+  return data;
+}
+
+export async function startProxied(name: ProxyName, options: ProxiedOptions = {}): Promise<Proxied> {
+  const { archive, snapshots = 20, replayArguments = [], edits = [] } = options;
+  await using stack = new AsyncDisposableStack();
+  const directory = stack.use(temporaryDirectory());
+  const data = join(directory.path, 'data');
+  if (archive === undefined) await archiveIn(directory.path, { snapshots, levels: 2 });
+  else cpSync(archive, data, { recursive: true });
   const keyOf = async () => (await issueKey(data)).key;
   const key = await keyOf();
 

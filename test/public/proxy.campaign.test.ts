@@ -1,11 +1,12 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { TLSSocket } from 'node:tls';
 import { bodyOf, parse } from '../contract/raw-http.ts';
 import { until } from '../fault/served.ts';
 import { RawSocket } from '../http/replay/raw-socket.ts';
+import { temporaryDirectory } from '../support/archive.ts';
 import { LIGHT_CONDITION_ID } from '../support/light-recording.ts';
-import { API, lacking, PROXIES, type Proxied, REPLAY, startProxied } from './proxied.ts';
+import { API, archiveIn, lacking, PROXIES, type Proxied, REPLAY, startProxied } from './proxied.ts';
 
 const EXPORT = `/v1/btc/markets/${LIGHT_CONDITION_ID}/export`;
 /** An export of many times the bytes that the kernel keeps for the three connections of client, proxy and bookreel. */
@@ -89,27 +90,39 @@ const missing = PROXIES.flatMap((name) => lacking(name) ?? []);
 const needs = missing.length === 0 ? '' : ` (needs ${missing.join(' and ')})`;
 
 describe.skipIf(usable.length === 0)(`an export through ${usable.join(' and ')} as in the manual${needs}`, () => {
-  test('is whole for a slow reader', async () => {
-    await Promise.all(
-      usable.map(async (name) => {
-        await using proxied = await startProxied(name, LARGE);
-        const authorization = `Bearer ${proxied.key}`;
-        const whole = await (await fetch(`${proxied.origin}${EXPORT}`, { headers: { authorization } })).text();
-        const client = await proxied.sent(exportRequest(proxied));
-        readSlowly(client.socket);
-        await until('it is complete', () => !client.isOpen, STALLED_WITHIN_MS);
-        const { text, rest } = bodyOf(parse(client.text));
-        expect({ name, rest, isWhole: text === whole }).toEqual({ name, rest: '', isWhole: true });
-      }),
-    );
+  const directory = temporaryDirectory();
+  let archive: string;
+  beforeAll(async () => {
+    archive = await archiveIn(directory.path, LARGE);
   });
+  afterAll(() => directory[Symbol.dispose]());
 
-  test(
+  // They mostly wait.
+  test.concurrent(
+    'is whole for a slow reader',
+    async () => {
+      await Promise.all(
+        usable.map(async (name) => {
+          await using proxied = await startProxied(name, { archive });
+          const authorization = `Bearer ${proxied.key}`;
+          const whole = await (await fetch(`${proxied.origin}${EXPORT}`, { headers: { authorization } })).text();
+          const client = await proxied.sent(exportRequest(proxied));
+          readSlowly(client.socket);
+          await until('it is complete', () => !client.isOpen, STALLED_WITHIN_MS);
+          const { text, rest } = bodyOf(parse(client.text));
+          expect({ name, rest, isWhole: text === whole }).toEqual({ name, rest: '', isWhole: true });
+        }),
+      );
+    },
+    STALLED_WITHIN_MS + 60_000,
+  );
+
+  test.concurrent(
     'is cut off by bookreel and by nginx if the client reads nothing',
     async () => {
       await Promise.all(
         usable.map(async (name) => {
-          await using proxied = await startProxied(name, LARGE);
+          await using proxied = await startProxied(name, { archive });
           const client = await stalledReader(proxied);
           await until('bookreel has closed', () => established(portOf(proxied)) === 0, STALLED_WITHIN_MS);
           // Caddy 2.6 keeps the connection, and ends the answer as if it were complete, as the page says.
@@ -124,8 +137,8 @@ describe.skipIf(usable.length === 0)(`an export through ${usable.join(' and ')} 
     STALLED_WITHIN_MS + 60_000,
   );
 
-  test.skipIf(!usable.includes('caddy'))('is cut off by Caddy after the time in `write`', async () => {
-    await using proxied = await startProxied('caddy', { ...LARGE, edits: [['write 6h', 'write 5s']] });
+  test.concurrent.skipIf(!usable.includes('caddy'))('is cut off by Caddy after the time in `write`', async () => {
+    await using proxied = await startProxied('caddy', { archive, edits: [['write 6h', 'write 5s']] });
     const client = await stalledReader(proxied);
     await until('Caddy has closed', () => established(proxied.port) === 0);
     await expectCut(client);
