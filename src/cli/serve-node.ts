@@ -202,7 +202,7 @@ async function hasStarted(follower: CatalogFollower, log: Log, stopped: Promise<
 }
 
 /** The replicas that this process has found damaged and deleted while it answered. */
-export interface DiscardedReplicas {
+interface DiscardedReplicas {
   count: number;
 }
 
