@@ -83,6 +83,7 @@ const READING_ALL: readonly (readonly [begins: string, why: string])[] = [
   ['SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema', 'the schema does not grow'],
   ['SELECT archive_id FROM archive', 'the table has one row'],
   ['SELECT 1 AS known FROM replica', 'the table has one row'],
+  ['SELECT (SELECT COUNT(*) FROM changed_markets', 'the table "publication" has one row'],
   ['INSERT INTO tiers', 'replacing a tier would look for its rows; a tier that exists is left as it is'],
   ['SELECT seal FROM sealed', 'the table has one row'],
   ['SELECT series_id AS seriesId, MIN(first_ms)', 'verify counts all records of a sealed market'],

@@ -153,10 +153,15 @@ test('A node whose copy of the catalog is damaged while it answers makes it agai
     await ask(origin!);
     return node.stderr().includes(sentence);
   });
+  // The server before this answers until its last connection has ended, also with what it has in memory.
+  await until('the node has begun again', async () => {
+    const scraped = await fetch(`http://127.0.0.1:${metricsPort}/metrics`)
+      .then((answer) => answer.text())
+      .catch(() => '');
+    return scrapedFrom(scraped).sum('bookreel_node_damaged_catalogs_total') === 1;
+  });
   const changed = await ask(home.origin);
   await until('it answers as home again', async () => (await ask(origin!)) === changed);
-  const scraped = scrapedFrom(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text());
-  expect(scraped.sum('bookreel_node_damaged_catalogs_total')).toBe(1);
   expect(node.stderr().split(sentence)).toHaveLength(2);
   node.kill('SIGTERM');
   expect(await node.exited).toBe(0);

@@ -231,7 +231,7 @@ test('The list has keys that expired, with their limits and last use, and none o
     Expires: '2026-06-01 00:01 UTC',
   });
   const overview = (await ada.open('/account')).text;
-  expect(overview).toMatch(/Requests<\/dt><dd>1<\/dd>/);
+  expect(overview).toMatch(/Requests in 24 hours<\/dt><dd>1<\/dd>/);
 });
 
 test('A key is renamed by its owner alone, and its list has tier and requests of 30 days.', async () => {
