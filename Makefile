@@ -191,7 +191,7 @@ processes-campaign: export PROCESSES_KILLS ?= 20
 processes-campaign: export PROCESSES_STOPS ?= 20
 processes-campaign: export PROCESSES_REVOCATIONS ?= 200
 processes-campaign: export PROCESSES_LOADED_MS ?= 20000
-processes-campaign: build ## kill, stop and renew servers of several processes, and write test/cli/RESULTS.md
+processes-campaign: build ## kill and stop servers of several processes, renew their certificates, and write test/cli/RESULTS.md
 	$(TEST) '' --parallel=1 test/cli/processes.campaign
 
 deb: build ## write the Debian package into dist

@@ -52,7 +52,7 @@ const OWN_FILES = [
   SERVER_FILE,
 ];
 const FOR_OTHERS = 0o077;
-/** SQLite restarts a log at 8 MB, unless a reader or a killed process prevents that. */
+/** SQLite restarts a log at 8 MB, or 32 MB while markets are deleted, unless a reader or a killed process prevents that. */
 const WAL_BYTES_MAX = 64e6;
 /** Types of statfs(2): NFS, SMB, CIFS and SMB2. Memory that processes share, which the write-ahead log needs, does not work there. */
 const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42];

@@ -114,13 +114,13 @@ export class Listener {
   }
 
   /**
-   * Closes each open connection with the answer to its next request: a client that sends one while the server closes the connection would
-   * get none. Settles when no connection is open, or after `waitMs`; by default then each was idle for too long.
+   * Answers the next request of each open connection and then closes it, so that no request is lost on a connection that closes.
+   * Settles when no connection is open, or after `waitMs`: by default the longest time that a connection may be idle.
    */
   async retire(waitMs = this.#lastMs()): Promise<void> {
     if (this.#listening === undefined) return;
     this.#answerLast(this.#listening);
-    // A process that gets no processor for a while reads what has arrived between two looks.
+    // Several short waits: a process that got no processor for a while reads between them what has arrived.
     const looks = Math.max(LOOKS_MIN, Math.ceil(waitMs / RETIRE_LOOK_MS));
     for (let look = 0; look < looks; look += 1) {
       await Bun.sleep(waitMs / looks);

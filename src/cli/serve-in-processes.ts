@@ -14,7 +14,7 @@ import { stopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
 import type { ServedCertificate } from './tls.ts';
 
-/** Time between two looks whether the state of the processes has changed, which is then written. */
+/** How often the state of the processes is written if it has changed. */
 const STATE_MS = 2000;
 /** Processes that close their connections at once need no more time. */
 const STOP_NOW_MS = 1000;
@@ -49,12 +49,12 @@ export async function serveInProcesses(serving: Serving): Promise<void> {
     certificate: () => certificate && { cert: certificate.current.cert, key: certificate.current.key },
   };
   using processes = new ServerProcesses(start, log, metrics, terminal.clock);
-  metrics.add(...presentMetrics(processes));
+  metrics.add(...metricsOfProcesses(processes));
   using scraped =
     options.metricsPort === undefined
       ? undefined
       : new MetricsListener(async () => metricsText(await processes.readings()), options);
-  using _stated = directory === undefined ? undefined : keepStated(directory, port, processes, log);
+  using _statusFile = directory === undefined ? undefined : keepStatusFile(directory, port, processes, log);
   onStarting(processes);
   const haveBegun = await Promise.race([processes.begin().then(() => true), first.then(() => false)]);
   if (haveBegun) {
@@ -71,13 +71,19 @@ export async function serveInProcesses(serving: Serving): Promise<void> {
   if (end instanceof ExitWith || isAtOnce) throw new ExitWith(EXIT.failure);
 }
 
-/** What each process has of the connections and requests of the server. */
-function presentMetrics(processes: ServerProcesses): Metric[] {
-  const samples = (read: (process: ServerProcess) => number) => () =>
-    processes.present().map((process) => ({
-      labels: { process: `${process.number}${process.state === 'leaving' ? ' (replaced)' : ''}` },
-      value: read(process),
-    }));
+/** The restarts, connections and requests of each process. */
+function metricsOfProcesses(processes: ServerProcesses): Metric[] {
+  // While a process is replaced, its number is that of two.
+  const samples = (read: (process: ServerProcess) => number) => () => {
+    const present = processes.present();
+    const isReplaced = ({ number }: ServerProcess) =>
+      present.some((other) => other.number === number && other.state === 'running');
+    return present.map((process) => {
+      const isSecond = process.state === 'starting' && isReplaced(process);
+      const note = process.state === 'leaving' ? ' (replaced)' : isSecond ? ' (starting)' : '';
+      return { labels: { process: `${process.number}${note}` }, value: read(process) };
+    });
+  };
   return [
     metric(
       'counter',
@@ -101,18 +107,20 @@ function presentMetrics(processes: ServerProcesses): Metric[] {
 }
 
 /** Writes the state of the processes to the data directory until it is disposed of, and deletes it then. */
-function keepStated(directory: string, port: number, processes: ServerProcesses, log: Log): Disposable {
-  let [written, isEnded] = ['', false];
+function keepStatusFile(directory: string, port: number, processes: ServerProcesses, log: Log): Disposable {
+  let [written, isEnded, fault] = ['', false, ''];
   const write = async () => {
     const status = { version: 1, port, processes: await processes.states() } as const;
     const text = JSON.stringify(status);
     if (isEnded || text === written) return;
-    written = text;
     try {
       writeServerStatus(directory, status);
+      [written, fault] = [text, ''];
     } catch (error) {
       if (!isSystemError(error)) throw error;
-      log.warn(`'bookreel status' may show an earlier state of the processes: ${systemSentence(error, 'written')}`);
+      const found = systemSentence(error, 'written');
+      if (found !== fault) log.warn(`'bookreel status' may show an earlier state of the processes: ${found}`);
+      fault = found;
     }
   };
   const timer = setInterval(write, STATE_MS);

@@ -171,7 +171,7 @@ async function openOnce(
   };
 }
 
-/** Calls `onCorruption` if it is found damaged, now or later. */
+/** Opens the copy of the catalog. Calls `onCorruption` if the copy is found damaged, now or later. */
 function openArchiveOf(data: string, nowMs: InstantMs, onCorruption: () => void): Archive {
   try {
     const archive = openArchive(data, nowMs, { create: false });
@@ -232,7 +232,7 @@ function nodeMetrics({ follower, link, cache, discarded, forwarded }: Watched): 
     counter('forwarded', 'Requests that were sent on to home.', forwarded),
     counter(
       'damaged_catalogs',
-      'Copies of the catalog that were found damaged, and made again.',
+      'Copies of the catalog that were found damaged after the start, and downloaded again.',
       () => discarded.count,
     ),
   ];

@@ -68,7 +68,7 @@ export interface EdgeOptions {
 
 type ServeOptions = OptionsOf<typeof declared>;
 
-/** Until then, clients that ask again and again are asked to close their connections. */
+/** Maximum time for which a server that stops still answers, and closes each connection with its answer. */
 const LAST_ANSWERS_MS = 500;
 /** How long the last mails may take. */
 const MAIL_FLUSH_MS = 3000;
@@ -301,7 +301,7 @@ interface Opened {
   readonly link: ProcessLink | undefined;
 }
 
-/** Returns true when it has stopped because the disk has space again, or the copy of a node is damaged. */
+/** Returns true when it has stopped because the disk has space again, or a node's copy of the catalog is damaged. */
 async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
@@ -440,7 +440,8 @@ async function listenUntilStopped(
  */
 async function stop(log: Log, listener: Listener, drainSeconds: number, atOnce: Promise<void>) {
   log.info('stopping: waiting for the requests under way');
-  const drained = listener.retire(LAST_ANSWERS_MS).then(async () => {
+  const retired = drainSeconds === 0 ? Promise.resolve() : listener.retire(LAST_ANSWERS_MS);
+  const drained = retired.then(async () => {
     await listener.drain();
     return 'drained' as const;
   });

@@ -42,7 +42,7 @@ interface Running {
   isLeaving: boolean;
   /** The last ones. */
   readings: readonly Reading[];
-  /** The last known number of those that have begun. */
+  /** Requests that have begun in it, as last reported. */
   requests: number;
 }
 
@@ -70,7 +70,7 @@ export class ServerProcesses implements Disposable {
   /** Those that listen, in the order of the kernel's list of their sockets. */
   readonly #listening: Running[] = [];
   readonly #endsMs = new Map<number, number[]>();
-  /** Ends that were not intended, by number. */
+  /** Unexpected ends, by the number of the process. */
   readonly #restarts = new Map<number, number>();
   readonly #clock: () => InstantMs;
   /** Processes that are started again, by number: settles when one runs. */
@@ -178,7 +178,7 @@ export class ServerProcesses implements Disposable {
     ]);
   }
 
-  /** The processes of now, those that are started again too. Each is waited for as for its metrics. */
+  /** The present processes, also those that are being started again. Waits for the answer of each for READINGS_MS_MAX at most. */
   async states(): Promise<ServerProcess[]> {
     await Promise.all(
       [...this.#all].map(async (running) => {
@@ -188,7 +188,7 @@ export class ServerProcesses implements Disposable {
     return this.present();
   }
 
-  /** See `states`; with the numbers of requests that were last known. */
+  /** The same as `states`, with the last known numbers of requests. */
   present(): ServerProcess[] {
     const { port, processes } = this.#start;
     const numbers = Array.from({ length: processes }, (_, index) => index + 1);

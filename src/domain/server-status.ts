@@ -6,7 +6,7 @@ export const SERVER_FILE = 'server.json';
 const Count = Type.Integer({ minimum: 0 });
 const orNull = <Value extends ReturnType<typeof Type.Integer>>(value: Value) => Type.Union([value, Type.Null()]);
 
-/** A process of a server that answers requests. */
+/** One of the processes in which a server answers requests. */
 export const ServerProcess = Type.Object({
   /** From 1; a process that takes the place of another one has its number. */
   number: Type.Integer({ minimum: 1 }),
@@ -14,13 +14,13 @@ export const ServerProcess = Type.Object({
   processId: orNull(Type.Integer({ minimum: 1 })),
   /** `leaving`: it answers the last requests of its connections. */
   state: Type.Union([Type.Literal('starting'), Type.Literal('running'), Type.Literal('leaving')]),
-  /** When it was started, in Unix milliseconds; null as `processId` is. */
+  /** When it was started, in Unix milliseconds; null if `processId` is. */
   sinceMs: orNull(Type.Integer({ minimum: 0, maximum: INSTANT_MAX_MS })),
   /** Processes of this number that ended unexpectedly. */
   restarts: Count,
-  /** Those that are open. */
+  /** Open connections. */
   connections: Count,
-  /** Those that have begun since it was started. */
+  /** Requests that have begun since the process was started. */
   requests: Count,
 });
 export type ServerProcess = Readonly<Static<typeof ServerProcess>>;

@@ -22,7 +22,7 @@ export interface MomentBook {
   readonly recordedFor: Outcome;
   /** The best price of a side; undefined if the side is empty. */
   best(outcome: Outcome, isBid: boolean): number | undefined;
-  /** The sizes at prices of a side, which come best first; 0 without a level. */
+  /** The sizes at prices of a side, which are given best first; 0 for a price without a level. */
   sizesAt(outcome: Outcome, isBid: boolean, prices: readonly number[]): readonly number[];
   /** The levels of a side, the best first. */
   levels(outcome: Outcome, isBid: boolean): Iterable<{ readonly price: number; readonly size: number }>;

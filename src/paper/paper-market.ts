@@ -298,7 +298,7 @@ export class PaperMarket {
 
   /** Fills the orders of a side whose limit the other side's levels reach, by the size of those levels. */
   #cross({ levels }: TradedSide, books: MomentBooks, atMs: InstantMs): void {
-    // Those that took all that their order reaches: their next one of this outcome has no better limit.
+    // Accounts that took all shares within the limit of an order: their next orders of this outcome have no better limit.
     let done: Readonly<Record<Outcome, Set<PaperAccount>>> | undefined;
     for (const level of levels) {
       // The books of the outcomes differ for a moment at most.

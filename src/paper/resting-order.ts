@@ -8,7 +8,7 @@ import type { EditableOrder } from './paper-account.ts';
  */
 export const TRADE_DELAY_MS = 30;
 
-/** The recorded shares of a level at the end of a millisecond: no order is behind more. */
+/** An upper bound of the shares ahead of an order: those recorded at its level at the end of a millisecond. */
 export interface QueueCap {
   readonly atMs: InstantMs;
   readonly shares: Micros;

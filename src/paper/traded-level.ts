@@ -16,7 +16,7 @@ export class TradedLevel {
   /** Those that rest here, in the order of their arrival. */
   readonly orders = new Set<RestingOrder>();
   readonly #isBid: boolean;
-  /** The recorded shares in each outcome's book when they were fewer than an order may be behind, for all its orders. */
+  /** Upper bounds of the shares ahead of each outcome's orders, the oldest first. All orders of an outcome read the same list. */
   readonly #caps: Record<Outcome, QueueCap[]> = { up: [], down: [] };
   /** The most shares that an order of an outcome may be behind: a larger size changes no queue. */
   readonly #queues: Record<Outcome, Micros> = { up: 0, down: 0 };
@@ -58,7 +58,7 @@ export class TradedLevel {
     this.#taken.set(account, this.taken(account) + shares);
   }
 
-  /** Gets its sizes in new books. */
+  /** Applies the sizes of the level in new books: `up` in that of up, `down` in that of down. */
   update(up: number, down: number, atMs: InstantMs): void {
     if (this.#taken.size > 0 && (up !== this.#sizes.up || down !== this.#sizes.down)) this.#taken.clear();
     if (this.#queues.up > 0) this.#cap('up', microsOf(up), atMs);
@@ -88,7 +88,7 @@ export class TradedLevel {
 export class TradedSide {
   readonly #isBid: boolean;
   #levels: readonly TradedLevel[] = [];
-  /** The prices of the levels. */
+  /** The prices of `#levels`, in their order. */
   #prices: Readonly<Record<Outcome, readonly number[]>> = { up: [], down: [] };
 
   constructor(isBid: boolean) {
@@ -123,7 +123,7 @@ export class TradedSide {
     const levels = this.#levels;
     if (levels.length === 0) return;
     const up = books.up.sizesAt('up', this.#isBid, this.#prices.up);
-    // One book of both has the same sizes for both.
+    // A book that both outcomes share has the same sizes for both.
     const down = books.up === books.down ? up : books.down.sizesAt('down', !this.#isBid, this.#prices.down);
     let empty = 0;
     for (let at = 0; at < levels.length; at += 1) {

@@ -277,7 +277,7 @@ CREATE TABLE key_changes (
   kind TEXT NOT NULL CHECK (kind IN ('tier', 'account', 'grant', 'key')),
   -- The primary key of the row.
   id ANY NOT NULL,
-  -- After a restore, numbers are given again: with the same token, all changes up to this one are the same.
+  -- Numbers are used again after a restore, tokens are not: two histories that have the same token are the same up to it.
   token TEXT NOT NULL DEFAULT (hex(randomblob(8)))
 ) STRICT;
 

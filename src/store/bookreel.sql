@@ -10,7 +10,7 @@ CREATE TABLE archive (
 
 CREATE TABLE markets (
   market_key INTEGER PRIMARY KEY,
-  -- Unique: 'market_named' and 'market_renamed' see to it.
+  -- Unique: the triggers 'market_named' and 'market_renamed' refuse a second one.
   condition_id TEXT NOT NULL,
   -- '0': unknown.
   venue_market_id TEXT NOT NULL,
@@ -161,7 +161,7 @@ CREATE TABLE sealed_series (
   PRIMARY KEY (market_key, series_id)
 ) STRICT, WITHOUT ROWID;
 
--- The day and half of the seal.
+-- The day in the path and the second half of the seal: whole paths would take more bytes.
 CREATE INDEX sealed_markets_by_path ON sealed_markets (SUBSTR(path, 1, 11) || SUBSTR(path, -11, 8));
 CREATE INDEX sealed_markets_by_size ON sealed_markets (bytes);
 

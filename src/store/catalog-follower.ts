@@ -232,7 +232,7 @@ export class CatalogFollower implements Disposable {
     }
   }
 
-  /** Deletes a replica that cannot be opened, unless it may be an archive. */
+  /** Opens the replica. Deletes it and returns undefined if it is damaged; throws if the file may be an archive. */
   #opened(path: string): CatalogReplica | undefined {
     try {
       return this.#open();
@@ -258,8 +258,10 @@ export class CatalogFollower implements Disposable {
     try {
       await downloadCheckpoint(this.#options.bucket, found, draft);
       flush(draft);
-      // Not a byte of a damaged file shows what it was.
+      // A damaged file may no longer show that it was a replica.
       writeFileSync(markOf(path), '', { mode: 0o600 });
+      // Those that a killed process left must never be used with this file.
+      discardCompanions(path);
       renameSync(draft, path);
     } finally {
       discard(draft);
@@ -289,16 +291,21 @@ export class CatalogFollower implements Disposable {
 }
 
 /** The file that tells a replica from an archive. */
-function markOf(path: string): string {
+export function markOf(path: string): string {
   return `${path}.replica`;
 }
 
 /** Deletes a replica that no process has open. The next start makes it again. */
 export function discardReplica(path: string): void {
-  for (const each of [path, `${path}-wal`, `${path}-shm`]) discard(each);
+  discard(path);
+  discardCompanions(path);
 }
 
-/** True for a damaged file, and for the program or the version that damaged bytes may name. */
+function discardCompanions(path: string): void {
+  for (const companion of ['-wal', '-shm']) discard(`${path}${companion}`);
+}
+
+/** Returns true for a damaged file, and for one of another program or version: damaged bytes may look like that. */
 function isUnusable(error: unknown): boolean {
   if (!(error instanceof DomainError)) return false;
   return isDamageError(error) || (error.cause === undefined && /^(?:unavailable|conflict)$/.test(error.kind));

@@ -40,7 +40,7 @@ export const MARKET_TABLES = [
 export const ARCHIVE_ROWS = [
   ['archive', '1'],
   ['deleted_markets', '1'],
-  // The first half alone would read all series; the second half has an index.
+  // Both conditions select the same rows; only the second one has an index.
   ['series', 'market_key IS NULL AND symbol IS NOT NULL'],
 ] as const;
 

@@ -100,10 +100,11 @@ function fullDisk(path: string): string {
   return `the disk is full, '${path}' cannot grow: free some space and run this again (what was reported as stored is kept)`;
 }
 
-/** Returns true if SQLite has read bytes that are none of a database: more certain than `isDamageError`. */
-export function isCorruption(error: unknown): boolean {
+/** Returns true if SQLite reports that a file, of this path if it is given, is damaged or no database: stricter than `isDamageError`. */
+export function isCorruption(error: unknown, path?: string): boolean {
   const cause = error instanceof DomainError ? error.cause : error;
-  return cause instanceof SQLiteError && /^SQLITE_(?:CORRUPT|NOTADB)/.test(cause.code ?? '');
+  if (!(cause instanceof SQLiteError) || !/^SQLITE_(?:CORRUPT|NOTADB)/.test(cause.code ?? '')) return false;
+  return path === undefined || (error instanceof DomainError && error.message === sentenceFor(cause, path));
 }
 
 /**

@@ -22,7 +22,7 @@ import type { DatabaseFile } from './database-file.ts';
 import { isDiskFull } from './disk-reserve.ts';
 import type { Upgraded } from './upgrade.ts';
 
-/** SQLite's default. */
+/** Pages of the write-ahead log after which a commit copies it into the file: SQLite's default. */
 export const LOG_PAGES = 1000;
 /** The value of SQLite's auto_vacuum with which a file gives its free pages back on request. */
 const INCREMENTAL = 2;
@@ -47,7 +47,7 @@ export class Database {
   readonly file: DatabaseFile;
   /** The upgrade of its schema when it was opened. */
   readonly upgraded: Upgraded | undefined;
-  /** Called, with each error, when `read`, `readShared` or `write` finds the file damaged. */
+  /** Called each time that `read`, `readShared` or `write` finds the file damaged. */
   onCorruption: (() => void) | undefined;
   readonly #sqlite: Sqlite;
   /** Prepared, since every shared view needs them. */
@@ -122,10 +122,10 @@ export class Database {
 
   /**
    * Until `Symbol.dispose`, the pages from which a failed statement is undone are in memory, not in a temporary file: a deletion would write more
-   * bytes there than to the database. Do not sort much, or call `rebuild`, meanwhile: they would use memory too. A commit brings the write-ahead
-   * log into the file once it has this many pages: those that each transaction changes are then written there once for many of them.
+   * bytes there than to the database. Do not sort much, or call `rebuild`, meanwhile: they would use memory too. A commit copies the write-ahead
+   * log into the file once the log has `logPages` pages: a page that many transactions change is then written to the file once.
    */
-  changeMuch(logPages: number): Disposable {
+  beginBulkChanges(logPages: number): Disposable {
     this.#endShared();
     this.#sqlite.run('PRAGMA temp_store = MEMORY');
     this.#sqlite.run(`PRAGMA wal_autocheckpoint = ${logPages}`);
@@ -432,7 +432,8 @@ export class Database {
     try {
       return explained(this.path, work);
     } catch (error) {
-      if (isCorruption(error)) this.onCorruption?.();
+      // Within the work another file may be read, of a sealed market: that one may be the damaged one.
+      if (isCorruption(error, this.path)) this.onCorruption?.();
       throw error;
     }
   }

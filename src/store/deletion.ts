@@ -54,7 +54,7 @@ interface Size {
 
 /**
  * Limits of one transaction: markets examined, and bytes of segments deleted from bookreel.db. A market is never split between two. `logPages`:
- * see Database.changeMuch.
+ * see Database.beginBulkChanges.
  */
 export interface StepLimits {
   readonly markets: number;
@@ -63,10 +63,10 @@ export interface StepLimits {
 }
 
 /**
- * About 100 ms. Ids, volumes and counts of markets are in random pages of their indexes: 1,000 markets of a large archive change a third of the
- * pages that ten times 100 of them do.
+ * About 100 ms. Ids, volumes and counts of markets are in random pages of their indexes: 1,000 markets of a large archive change about half
+ * of the pages that they change in ten transactions of 100.
  */
-const STEP: StepLimits = { markets: 1000, bytes: 4 * 1024 * 1024, logPages: 8192 };
+const STEP: StepLimits = { markets: 1000, bytes: 4 * 1024 * 1024, logPages: 4096 };
 /** About 30 ms, for a process that does other work too. */
 export const BRIEF_STEP: StepLimits = { ...STEP, markets: 100, logPages: LOG_PAGES };
 /** The limits on a disk that is almost full: the log of a step needs space before it is freed. */
@@ -181,7 +181,7 @@ export class Deletion {
    * so far. Others may write between two of them.
    */
   *run(limits: StepLimits = STEP): Generator<Readonly<DeletionTotals>> {
-    using _ = this.#archive.database.changeMuch(limits.logPages);
+    using _ = this.#archive.database.beginBulkChanges(limits.logPages);
     const done: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
     for (let after: number | undefined = 0; after !== undefined; ) {
       const from: number = after;

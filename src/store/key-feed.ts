@@ -25,7 +25,7 @@ export const LAST_KEY_CHANGE = 'SELECT MAX(number) AS number, token FROM key_cha
 export const FIND_KEY_CHANGE = 'SELECT number, token FROM key_changes WHERE number = ? AND token = ?';
 export const LIST_KEY_CHANGES = 'SELECT DISTINCT kind, id FROM key_changes WHERE number > ?';
 
-/** The last change of a state of the rows. No other state has it, also after a restore. */
+/** Identifies a state of the rows by its last change. No two states have the same one, even after a restore. */
 export interface KeyPosition {
   readonly number: number;
   readonly token: string;

@@ -13,7 +13,7 @@ export class KeyReplica {
   readonly #database: Database;
   readonly #secret = KeySecret.random();
   readonly #sql;
-  /** The rows since `begin`, by kind; undefined: not all rows are being stored. */
+  /** The rows since `begin`, by kind; undefined unless all rows are being stored. */
   #seen: ReadonlyMap<string, Set<string | number>> | undefined;
 
   /** `check` is called at each look-up of a key, with true if the key is known; it may throw. */
@@ -63,7 +63,7 @@ export class KeyReplica {
     });
   }
 
-  /** Removes the rows that have not arrived since `begin`, if it was of all. `newAccountTier`: that of accounts without a grant. */
+  /** Removes the rows that have not arrived since `begin`, if it was called for all rows. `newAccountTier`: that of accounts without a grant. */
   end(newAccountTier: string): void {
     const seen = this.#seen;
     this.#seen = undefined;

@@ -132,7 +132,7 @@ export const SORTED_WALKS: Readonly<Record<string, readonly [ofValue: string, be
 );
 export const LONGEST_WINDOW = `SELECT end_ms - start_ms AS lengthMs FROM markets WHERE symbol = ?
   ORDER BY end_ms - start_ms DESC LIMIT 1`;
-/** The indexes have the last characters of ids. ?1: an id. */
+/** Finds an id, ?1, by an index that has only its last 10 characters. */
 const hasId = (column: string) => `SUBSTR(${column}, -10) = SUBSTR(?1, -10) AND ${column} = ?1`;
 export const HAS_CONDITION_ID = hasId('condition_id');
 export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE ${HAS_CONDITION_ID}`;
@@ -454,7 +454,7 @@ export class Markets {
     return marketOrNone(this.#sql.nextByKey.get(key));
   }
 
-  /** Markets by conditionId, of any coin, or by slug, in upper or lower case; ordered by coin, then start. `coins`: those with the slug, by name; left out: all. */
+  /** Markets by conditionId, of any coin, or by slug, in upper or lower case; ordered by coin, then start. `coins`: the coins whose slugs are searched, by name; default: all. */
   named(conditionIdOrSlug: string, coins?: readonly string[]): StoredMarket[] {
     const name = conditionIdOrSlug.toLowerCase();
     const market = CONDITION_ID.test(name) ? this.findByConditionId(name) : undefined;
@@ -462,7 +462,7 @@ export class Markets {
     return (coins ?? this.coins()).flatMap((symbol) => this.#ofSlug(symbol, name));
   }
 
-  /** By start. */
+  /** The markets of a coin with a slug, by start. */
   #ofSlug(symbol: string, slug: string): StoredMarket[] {
     return this.#sql.listOfSlug.all(symbol, slug).map(toMarket);
   }

@@ -36,7 +36,7 @@ const OBJECTS_PER_CHECKPOINT = 1000;
 const STEP = { order: 'next', keys: 200, files: 8 } as const;
 /** For the first publication, which nobody follows: the fewer transactions, the fewer pages are written again. */
 const FIRST_STEP = { order: 'first', keys: 2000, files: 2000 } as const;
-/** Files in memory, and requests, at the same time. */
+/** Maximum number of uploads under way; each has its file in memory. */
 const UPLOADS = 16;
 const POLL_MS = 500;
 /** For the first publication: all rows are new, and in another order than their indices. */
@@ -46,7 +46,7 @@ const PRUNE_MS = 86_400_000;
 /** Changes of markets that are being recorded wait this long, so that there are fewer objects. */
 const QUIET_MS = 10_000;
 
-/** In the order of keys, pages of the replica are filled; from the last key on, they are half empty. */
+/** Rows that are added in the order of keys fill the pages of the replica; in reverse order they leave them half empty. */
 export const FIRST_CHANGED = 'SELECT market_key AS key FROM changed_markets ORDER BY urgency, market_key LIMIT ?';
 export const NEXT_CHANGED = `SELECT market_key AS key FROM changed_markets ORDER BY urgency DESC, market_key DESC LIMIT ?`;
 const NOTE_CHANGE = `INSERT INTO changed_markets (market_key, urgency) VALUES (?, 1)
@@ -162,8 +162,9 @@ export class Publisher implements AsyncDisposable {
 
   /** Publishes all changes. */
   async publish(): Promise<Publication> {
-    for (let more = true; more; ) more = await this.#step();
-    if (this.#needsCheckpoint) await this.writeCheckpoint();
+    const isStopped = () => this.#options.signal?.aborted === true;
+    for (let more = true; more && !isStopped(); ) more = await this.#step();
+    if (this.#needsCheckpoint && !isStopped()) await this.writeCheckpoint();
     return this.publication;
   }
 
@@ -228,7 +229,7 @@ export class Publisher implements AsyncDisposable {
     this.#checkpoint = await checkpointOf(bucket, number).catch(() => undefined);
     this.#database.write(() => this.#sql.enable.run(bucket.address));
     using stack = new DisposableStack();
-    for (const database of [this.#database, this.replica.database]) stack.use(database.changeMuch(LOG_PAGES));
+    for (const database of [this.#database, this.replica.database]) stack.use(database.beginBulkChanges(LOG_PAGES));
     for (const keys of differences(this.replica.database, this.#database)) {
       this.#note(keys);
       await Bun.sleep(0);

@@ -15,6 +15,7 @@ import { DomainError } from '../domain/errors.ts';
 import { identifyAnew } from './archive.ts';
 import type { CopyOptions } from './backup.ts';
 import { BACKUP_FILES, type BackedUpFile, digestOf, readManifest } from './backup-manifest.ts';
+import { markOf } from './catalog-follower.ts';
 import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
@@ -146,6 +147,8 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
       if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${path}${aside}${companion}`);
     }
   }
+  // What is restored is an archive, also where a node had its copy of a catalog.
+  discard(markOf(join(directory, RECORDINGS.name)));
   const books = join(directory, BOOKS);
   const hadBooks = existsSync(books);
   if (hadBooks) renameSync(books, `${books}${aside}`);

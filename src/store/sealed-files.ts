@@ -60,11 +60,11 @@ export const NEXT_SEALED = `SELECT ${COLUMNS} FROM sealed_markets WHERE market_k
 /** The index has the day of a path and half of its seal. */
 const inIndex = (path: string) => `SUBSTR(${path}, 1, 11) || SUBSTR(${path}, -11, 8)`;
 const INDEXED = inIndex('path');
-/** ?1: paths of days from this one on; ?2: before this one. */
+/** ?1: the first day, inclusive; ?2: the last one, exclusive. */
 const IS_BETWEEN = `${INDEXED} >= ?1 AND ${INDEXED} < ?2`;
 export const SEALED_BY_PATH = `SELECT path, bytes, LOWER(HEX(digest)) AS sha256 FROM sealed_markets WHERE ${IS_BETWEEN}
   ORDER BY ${INDEXED}`;
-/** A path of the first day after a text. */
+/** The first path after a text, in the order of the index. */
 export const NEXT_SEALED_PATH = `SELECT path FROM sealed_markets WHERE ${INDEXED} > ? ORDER BY ${INDEXED} LIMIT 1`;
 export const IS_SEALED = 'SELECT 1 AS known FROM sealed_markets WHERE market_key = ? AND seal = ?';
 export const IS_NAMED = `SELECT 1 AS known FROM sealed_markets WHERE ${INDEXED} = ${inIndex('?1')} AND path = ?1`;

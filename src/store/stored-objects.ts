@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Bucket } from './bucket.ts';
 import { sha256Of } from './file-digest.ts';
 
-/** Requests under way, if it is not said. Each has one object in memory: a pack, or the file of a sealed market. */
+/** Default number of requests under way. Each has one object in memory: a pack, or the file of a sealed market. */
 const PARALLEL = 4;
 
 /** The objects of a folder of a bucket, whose names are their SHA-256, and which of them a backup or a catalog names. A long list is in a temporary file. */

@@ -22,7 +22,7 @@ export function processColumns(processes: readonly ServerProcess[]): readonly Te
   ];
 }
 
-/** The processes that answer requests, as "1 of 2 processes running". */
+/** The number of running processes, as "1 of 2 processes running". */
 export function processesText({ processes }: ServerStatus): string {
   const numbers = new Set(processes.map(({ number }) => number));
   const running = new Set(processes.filter(({ state }) => state === 'running').map(({ number }) => number));

@@ -9,7 +9,7 @@ export interface Column<Row> {
   readonly class?: string;
   /** The cell is the heading of its row. */
   readonly isRowHeading?: boolean;
-  /** The cell is plain without its heading: on a phone it has none. */
+  /** The cell is clear without its heading: a phone does not show the heading. */
   readonly isPlain?: boolean;
 }
 

@@ -110,7 +110,7 @@ function listPage(data: (typeof PackageList.static)['data'], hasAccounts: boolea
         <h1>Clients</h1>
         <p>
           Packages that read markets, books and streams, with types, pages and retries.{' '}
-          <a href={manualPath('sdk')}>The manual</a> shows how they are used.
+          <a href={manualPath('sdk')}>The manual</a> shows how to use them.
         </p>
         {data.map(({ name, path, bytes, sha256, install }) => (
           <section key={name} class="card">

@@ -22,9 +22,9 @@ export interface FeedLine {
   readonly hello?: Hello;
   /** New and changed rows. */
   readonly rows?: readonly KeyRow[];
-  /** All rows have been sent once, or all changes: the node removes the rows that were not among all. */
+  /** All rows, or all changes, have been sent. After all rows the node removes those that were not among them. */
   readonly ready?: true;
-  /** Names the state of the rows up to this line, from `ready` on: a later feed continues there, by `/node/feed?after=POSITION`. */
+  /** The state of the rows after this line; valid from `ready` on. `/node/feed?after=POSITION` continues from it. */
   readonly position?: string;
   /** Home's clock. A line has it each second. */
   readonly now?: InstantMs;

@@ -73,7 +73,7 @@ export class HomeLink {
   #nextSession = Promise.withResolvers<void>();
   /** True: all rows have arrived, and the feed is open. */
   #isFollowing = false;
-  /** That of the keys here; undefined until all rows have arrived: a part of them has none. */
+  /** The position of the keys of this node; undefined until all rows have arrived: a part of the rows has no position. */
   #position: string | undefined;
   /** The monotonic clock when the keys were last those of home. */
   #heardMs = -Infinity;
@@ -271,7 +271,11 @@ export class HomeLink {
       this.#nextSession.resolve();
       this.#nextSession = Promise.withResolvers();
     }
-    if (rows !== undefined) this.#replica.store(rows);
+    if (rows !== undefined) {
+      this.#replica.store(rows);
+      // A cut before 'ready' leaves rows that no position names.
+      if (!this.#isFollowing) this.#position = undefined;
+    }
     if (ready === true) {
       this.#replica.end(this.#hello!.newAccountTier);
       this.#isFollowing = true;

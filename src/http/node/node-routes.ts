@@ -133,7 +133,7 @@ class Feeds {
   }
 
   /**
-   * `after`: the position of the node. It gets all rows if that is not known, or is of another version, whose rows may have other values.
+   * `after`: the position of the node. The node gets all rows if home does not know it, or if it is of another version, whose rows may have other values.
    * Throws 'busy' if FEEDS_MAX are open, 'unavailable' if the keys cannot be fed. Call `ended` once.
    */
   begin(after: string) {

@@ -47,7 +47,7 @@ function signatureOf(secret: KeySecret, claim: string, method: string, target: s
 /**
  * The admissions of nodes. All processes of a server have one secret, so each accepts the sessions of all, and no session from before the start.
  * Each process refuses an admission that it has accepted before, but not one that another process has: a table for all would need 8 kB of shared
- * memory for each session. Only someone who reads the traffic between a node and home could send it, and that shows the answer already.
+ * memory for each session. Only someone who reads the traffic between a node and home could send it again, and they have seen the answer already.
  */
 export class Admissions {
   readonly #secret: KeySecret;

@@ -66,7 +66,7 @@ export class SharedCounts implements RequestCounts {
     this.#requests += 1;
   };
 
-  /** Those that have begun in this process. */
+  /** Requests that have begun in this process. */
   get requests(): number {
     return this.#requests;
   }

@@ -52,7 +52,7 @@ export function viewPage({ page, access, hasAccounts, isReplay, picture }: ViewP
   });
 }
 
-/** What a visitor may see without a key. The style sheet shows it beside the form for a key only. */
+/** The picture for visitors without a key. The style sheet shows it only next to the form for a key. */
 function Preview({ picture, hasAccounts }: { readonly picture: ShownMarket; readonly hasAccounts: boolean }) {
   return (
     <aside class="preview" aria-label="A recorded market">
