@@ -86,7 +86,7 @@ test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) $(SDK_GENERATOR) ## run all tests, 
 	$(TEST) $(CAMPAIGNS) $(WORKERS) $(if $(TESTS),,$(TIMINGS)) $(TESTS)
 
 campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some
-	$(TEST) '' --parallel=4 $(if $(TESTS),,$(TIMINGS)) $(or $(TESTS),campaign.test)
+	$(TEST) '' --parallel=3 $(if $(TESTS),,$(TIMINGS)) $(or $(TESTS),campaign.test)
 
 check: install $(JUDGE_PACKAGES) ## check format, lint, imports, types, dead code, decisions, and the API documents with Redocly and Spectral
 	$(BUN) run check

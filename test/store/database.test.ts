@@ -353,3 +353,23 @@ test('the log is empty after a checkpoint, and all data is still there', () => {
 function readBytes(directory: string): Buffer {
   return readFileSync(join(directory, RECORDINGS.name));
 }
+
+test('Damage of the database is reported; damage of a file that is read within its view is not.', () => {
+  using directory = temporaryDirectory();
+  const { database } = openArchive(directory.path, NOW_MS, CREATE);
+  let reports = 0;
+  database.onCorruption = () => {
+    reports += 1;
+  };
+  const other = join(directory.path, 'other.db');
+  writeFileSync(other, 'no database, and longer than the header of one: '.repeat(10));
+  const readIt = () => {
+    using sqlite = new Sqlite(other, { readonly: true });
+    return sqlite.query('SELECT * FROM sqlite_schema').all();
+  };
+  expect(thrownBy(() => database.read(() => explained(other, readIt)))).toBeInstanceOf(DomainError);
+  expect(reports).toBe(0);
+  expect(thrownBy(() => database.read(readIt))).toBeInstanceOf(DomainError);
+  expect(reports).toBe(1);
+  database.close();
+});
