@@ -75,10 +75,10 @@ export async function serveInProcesses(serving: Serving): Promise<void> {
 function metricsOfProcesses(processes: ServerProcesses): Metric[] {
   // While a process is replaced, its number is that of two.
   const samples = (read: (process: ServerProcess) => number) => () => {
-    const present = processes.present();
+    const { latest } = processes;
     const isReplaced = ({ number }: ServerProcess) =>
-      present.some((other) => other.number === number && other.state === 'running');
-    return present.map((process) => {
+      latest.some((other) => other.number === number && other.state === 'running');
+    return latest.map((process) => {
       const isSecond = process.state === 'starting' && isReplaced(process);
       const note = process.state === 'leaving' ? ' (replaced)' : isSecond ? ' (starting)' : '';
       return { labels: { process: `${process.number}${note}` }, value: read(process) };

@@ -80,6 +80,7 @@ export class ServerProcesses implements Disposable {
   readonly #given = Promise.withResolvers<never>();
   /** The counts of processes that have ended. */
   #ended: Reading[] = [];
+  #latest: readonly ServerProcess[] = [];
   #leading: Running | undefined;
   #hasBegun = false;
   #isStopping = false;
@@ -179,17 +180,22 @@ export class ServerProcesses implements Disposable {
   }
 
   /** The present processes, also those that are being started again. Waits for the answer of each for READINGS_MS_MAX at most. */
-  async states(): Promise<ServerProcess[]> {
+  async states(): Promise<readonly ServerProcess[]> {
     await Promise.all(
       [...this.#all].map(async (running) => {
         running.requests = (await running.talk.ask('requests', undefined, READINGS_MS_MAX)) ?? running.requests;
       }),
     );
-    return this.present();
+    this.#latest = this.#present();
+    return this.#latest;
   }
 
-  /** The same as `states`, with the last known numbers of requests. */
-  present(): ServerProcess[] {
+  /** The result of the last call of `states` or `readings`: connections are not counted again. */
+  get latest(): readonly ServerProcess[] {
+    return this.#latest;
+  }
+
+  #present(): ServerProcess[] {
     const { port, processes } = this.#start;
     const numbers = Array.from({ length: processes }, (_, index) => index + 1);
     return numbers.flatMap((number): ServerProcess[] => {

@@ -308,7 +308,9 @@ function discardCompanions(path: string): void {
 /** Returns true for a damaged file, and for one of another program or version: damaged bytes may look like that. */
 function isUnusable(error: unknown): boolean {
   if (!(error instanceof DomainError)) return false;
-  return isDamageError(error) || (error.cause === undefined && /^(?:unavailable|conflict)$/.test(error.kind));
+  return (
+    isDamageError(error) || (error.cause === undefined && (error.kind === 'unavailable' || error.kind === 'conflict'))
+  );
 }
 
 function unlessUnreadable(error: unknown): undefined {

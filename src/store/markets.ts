@@ -454,7 +454,10 @@ export class Markets {
     return marketOrNone(this.#sql.nextByKey.get(key));
   }
 
-  /** Markets by conditionId, of any coin, or by slug, in upper or lower case; ordered by coin, then start. `coins`: the coins whose slugs are searched, by name; default: all. */
+  /**
+   * Markets by conditionId, of any coin, or by slug, in upper or lower case; ordered by coin, then start. `coins`: the coins whose slugs are
+   * searched, by name; default: all.
+   */
   named(conditionIdOrSlug: string, coins?: readonly string[]): StoredMarket[] {
     const name = conditionIdOrSlug.toLowerCase();
     const market = CONDITION_ID.test(name) ? this.findByConditionId(name) : undefined;

@@ -147,7 +147,7 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
       if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${path}${aside}${companion}`);
     }
   }
-  // What is restored is an archive, also where a node had its copy of a catalog.
+  // The directory may have been that of a node, which deletes a damaged copy of a catalog, but no archive.
   discard(markOf(join(directory, RECORDINGS.name)));
   const books = join(directory, BOOKS);
   const hadBooks = existsSync(books);

@@ -5,7 +5,7 @@ import { issueKey, type RunningServer, startServer } from '../support/executable
 
 setDefaultTimeout(60_000);
 
-/** Of an attack on several processes: each of them gets some. */
+/** Connections of an attack on several processes, so that each process gets some. */
 const CONNECTIONS = 8;
 /** Requests that are sent together. */
 const BATCH = 500;

@@ -213,7 +213,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     server = await startServer(data, ['--port', port, '--public-url', `http://127.0.0.1:${port}`]);
     await page.getByRole('button', { name: /Try again/ }).click();
     await page.getByText(/^Sign in to see recordings, or enter a key/).waitFor();
-    // What was loaded stays.
+    // Recordings that the page has loaded stay on it.
     expect(await seesPicture()).toBe(false);
     const use = async (text: string) => {
       await page.locator('.key-form input').fill(text);

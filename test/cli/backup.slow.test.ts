@@ -362,6 +362,8 @@ describe('restore', () => {
     const later = contentDigest(workspace.file('data'));
     expectRefusal(await workspace.run('restore', 'copy', '--data', 'data'), 1, "'data' holds an archive");
     expect(contentDigest(workspace.file('data'))).toBe(later);
+    // The directory was that of a node before.
+    writeFileSync(workspace.file('data/bookreel.db.replica'), '');
     for (const number of [1, 2]) {
       const { code, stderr } = await workspace.run('restore', 'copy', '--force', '--data', 'data');
       expect(code).toBe(0);

@@ -5,7 +5,7 @@ import { type Minute, type Part, STOLEN_MAX, type Verdict } from './minute.ts';
 
 export interface Circumstances {
   readonly minutes: number;
-  /** Of the server. */
+  /** The number of processes in which the server answers. */
   readonly processes: number;
   /** Requests per second without pauses, and in the load afterwards. */
   readonly fullSpeed: number;

@@ -66,7 +66,8 @@ const Report = Type.Object({
 });
 
 /**
- * The routes for nodes: GET /node/feed sends the keys and their changes, a line of JSON each (FeedLine), all or those after a position; POST /node/usage stores reports.
+ * The routes for nodes: GET /node/feed sends the keys and their changes, all or those after a position, in lines of JSON (FeedLine);
+ * POST /node/usage stores reports.
  * Both need the nodes' secret, `Authorization: Node SECRET`. Load this file late.
  */
 export function nodeRoutes(deps: NodeRoutesDeps, { rateLimit, server, logCut }: NodeRoutesHost): Elysia {

@@ -25,7 +25,7 @@ export interface Measured {
   readonly requestsPerSecond: Spread;
   /** Microseconds of processor for a request, of all processes of the server. */
   readonly micros: Spread;
-  /** Of wrk, which runs on the same machine. */
+  /** Microseconds of processor for a request, of wrk, which runs on the same machine. */
   readonly clientMicros: Spread;
 }
 
