@@ -103,6 +103,11 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
     const sum = (processes: readonly Shown[], field: 'connections' | 'requests' | 'restarts') =>
       processes.reduce((total, process) => total + process[field], 0);
     await until('it shows both as running', async () => (await status()).every(({ state }) => state === 'running'));
+    // The file may have been written before the last requests of other tests.
+    await until('it shows the requests of other tests', async () => {
+      const counted = (await scraped()).sum('bookreel_process_requests_total');
+      return sum(await status(), 'requests') === counted;
+    });
     const before = await status();
     expect(before.map(({ number, state }) => [number, state])).toEqual([
       [1, 'running'],
