@@ -1,10 +1,17 @@
 import type { ComponentChildren } from 'preact';
+import type { AccountService } from '../account/account-service.ts';
+import type { SignedIn } from '../account/account-sessions.ts';
+import type { PersonalChange } from '../account/change.ts';
+import type { Billing } from '../billing/billing.ts';
 import type { BuiltAsset } from '../http/pages/built-asset.ts';
+import type { RateLimit } from '../http/plugins/rate-limit.ts';
 import { statusOf } from '../http/response/problem.ts';
+import type { Archive } from '../store/archive.ts';
+import type { Registry } from '../store/registry.ts';
 import { Form } from './form.tsx';
 import { type Page, pageOf } from './page.tsx';
-import { errorSentence, type RefusedForm } from './refused-form.ts';
-import type { Person } from './routes.ts';
+import type { Answer, PageRequest } from './page-request.ts';
+import { errorSentence, type RefusedForm } from './posted-form.ts';
 
 export interface PageSettings {
   readonly title: string;
@@ -86,4 +93,47 @@ function Menu({ label, links, path }: MenuContent) {
       ))}
     </nav>
   );
+}
+
+/** The parts of the service that pages and forms use. */
+export interface WebDeps {
+  readonly service: AccountService;
+  readonly registry: Registry;
+  readonly archive: Archive;
+  /** Undefined: payments are off. */
+  readonly billing: Billing | undefined;
+  /** Where people ask for a price on request: a link; undefined: none. */
+  readonly contact?: string | undefined;
+  readonly nowMs: () => number;
+  /** The requests of keys in their current minute. */
+  readonly rateLimit: Pick<RateLimit, 'peekKey'>;
+}
+
+/** The person who sees a page. The menu has payments only while they are on. */
+export interface Person extends SignedIn {
+  readonly hasPayments: boolean;
+}
+
+/** A page or form of a signed-in person. */
+export type PersonHandler = (deps: WebDeps, person: Person, request: PageRequest) => Answer | Promise<Answer>;
+/** Handlers by path, as the router writes paths. */
+export type PersonRoutes = Readonly<Record<string, PersonHandler>>;
+
+/** A form that a person sent, and the parts of the service. */
+interface PostedForm extends WebDeps {
+  readonly person: Person;
+  readonly request: PageRequest;
+  readonly form: URLSearchParams;
+  /** The value of a field; empty without it. */
+  readonly field: (name: string) => string;
+  readonly change: PersonalChange;
+}
+
+/** Handles a form after it was read. */
+export function posted(work: (sent: PostedForm) => Answer | Promise<Answer>): PersonHandler {
+  return async (deps, person, request) => {
+    const form = await request.form();
+    const change = { registry: deps.registry, nowMs: deps.nowMs(), actor: person };
+    return await work({ ...deps, person, request, form, change, field: (name) => form.get(name) ?? '' });
+  };
 }

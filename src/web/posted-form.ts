@@ -37,3 +37,26 @@ export function instantField(form: URLSearchParams, name: string): InstantMs | u
   if (instantMs !== undefined) return instantMs;
   throw new DomainError('invalid-parameter', `'${name}' is not a time: write one like 2026-12-31T23:59, in UTC`);
 }
+
+/** A form that was refused: its page shows the reason and what was typed. */
+export interface RefusedForm {
+  readonly error: DomainError;
+  readonly typed: URLSearchParams;
+}
+
+/** Runs `work` for a form. Undefined: it is done. Throws what the person cannot correct in the form. */
+export function refusedForm(typed: URLSearchParams, work: () => void): RefusedForm | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof DomainError) || (error.kind !== 'invalid-parameter' && error.kind !== 'conflict'))
+      throw error;
+    return { error, typed };
+  }
+}
+
+/** The message of an error as a sentence. */
+export function errorSentence({ message }: Pick<DomainError, 'message'>): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+}

@@ -7,7 +7,7 @@ import { publicPageHeaders } from '../http/pages/page-headers.ts';
 import { respond } from '../http/response/response.ts';
 import type { Registry } from '../store/registry.ts';
 import { cookiesOf } from './cookies.ts';
-import type { WebDeps } from './routes.ts';
+import type { WebDeps } from './person-page.tsx';
 import { TierCard } from './tier-card.tsx';
 
 interface PricingDeps extends Pick<WebDeps, 'contact' | 'nowMs'> {

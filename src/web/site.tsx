@@ -16,11 +16,10 @@ import { cookiesOf, nextCookie, passkeyCookie } from './cookies.ts';
 import { NEXT_PAGES } from './next-page.ts';
 import { formPage } from './page.tsx';
 import { type Answer, type PageRequest, redirect, responseOf } from './page-request.ts';
-import { formOf, refuseForeignForm } from './posted-form.ts';
-import { errorSentence } from './refused-form.ts';
-import type { PersonRoutes, WebDeps } from './routes.ts';
+import type { PersonRoutes, WebDeps } from './person-page.tsx';
+import { errorSentence, formOf, refuseForeignForm } from './posted-form.ts';
 import { SCRIPTS } from './scripts.ts';
-import { SIGN_IN_FORMS, SIGN_IN_PAGES } from './sign-in/routes.ts';
+import { SIGN_IN_FORMS, SIGN_IN_PAGES } from './sign-in/sign-in-pages.tsx';
 
 export interface SiteDeps extends WebDeps {
   readonly addresses: ClientAddresses;

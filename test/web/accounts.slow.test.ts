@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openActivity } from '../../src/store/activity.ts';
 import { ACCOUNT_FORMS, ACCOUNT_PAGES } from '../../src/web/account/routes.ts';
-import { SIGN_IN_FORMS } from '../../src/web/sign-in/routes.ts';
+import { SIGN_IN_FORMS } from '../../src/web/sign-in/sign-in-pages.tsx';
 import { type MockProvider, startMockProvider } from '../account/oidc-provider.ts';
 import { catchMails, type SmtpCatcher } from '../account/smtp-catcher.ts';
 import { freePort } from '../judges/free-port.ts';

@@ -5,7 +5,7 @@ import type { Database } from '../../src/store/database.ts';
 import { Passkeys } from '../../src/store/passkeys.ts';
 import { ACCOUNT_FORMS, ACCOUNT_PAGES } from '../../src/web/account/routes.ts';
 import { ADMIN_FORMS, ADMIN_PAGES } from '../../src/web/admin/routes.ts';
-import { SIGN_IN_FORMS } from '../../src/web/sign-in/routes.ts';
+import { SIGN_IN_FORMS } from '../../src/web/sign-in/sign-in-pages.tsx';
 import { catchMails } from '../account/smtp-catcher.ts';
 import { SHOWN_PAGES } from '../browser/shown-pages.ts';
 import { PlainBrowser } from './browser.ts';

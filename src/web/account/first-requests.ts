@@ -3,7 +3,7 @@ import type { RecordedCoin } from '../../domain/recorded-coin.ts';
 import { grantsCoin, type Tier } from '../../domain/tier.ts';
 import { firstCommands } from '../../http/docs/first-commands.ts';
 import type { Archive } from '../../store/archive.ts';
-import type { WebDeps } from '../routes.ts';
+import type { WebDeps } from '../person-page.tsx';
 
 /** Commands for a key of a tier, one per line, with the first recorded coin that the tier grants. */
 export function firstRequests({ archive, service }: WebDeps, tier: Tier, key?: string): readonly string[] {

@@ -6,8 +6,7 @@ import { Facts } from '../../http/pages/facts.tsx';
 import { PAYMENTS_PATH } from '../admin/payments.tsx';
 import { Form } from '../form.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import type { Person, WebDeps } from '../routes.ts';
+import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { Transaction, tokenText } from '../shown-payment.tsx';
 import { Table } from '../table.tsx';
 import { usdText } from '../texts.ts';
@@ -127,13 +126,14 @@ export function BuyerForm({ lines }: { readonly lines: string }) {
 }
 
 /** POST /account/plan/buyer. */
-export async function saveBuyer({ registry }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const text = (await request.form()).get('lines') ?? '';
-  const lines = text.split(/\r?\n/).flatMap((line) => line.trim() || []);
+export const saveBuyer = posted(({ registry, person, field }) => {
+  const lines = field('lines')
+    .split(/\r?\n/)
+    .flatMap((line) => line.trim() || []);
   if (lines.length > LINES_MAX) {
     throw new DomainError('invalid-parameter', `a name and an address have at most ${LINES_MAX} lines: join some`);
   }
   for (const line of lines) refuseUnprintableName(line, 'line');
   registry.database.write(() => registry.invoices.setBuyer(person.account.id, lines.join('\n')));
   return redirect(PLAN_PATH);
-}
+});

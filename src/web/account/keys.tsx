@@ -14,8 +14,7 @@ import { Facts } from '../../http/pages/facts.tsx';
 import { Action } from '../action.tsx';
 import { Field, Form } from '../form.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import type { Person, WebDeps } from '../routes.ts';
+import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
@@ -179,26 +178,18 @@ export async function keyPage(deps: WebDeps, person: Person, { parameter }: Page
   );
 }
 
-/** POST /account/keys/rotate. The answer shows the new key, and a form that is sent again rotates nothing. */
-export async function rotate(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const form = await request.form();
-  const change = { registry: deps.registry, nowMs: deps.nowMs(), actor: person };
-  return shownKeyPage(deps, person, rotateKey(change, form.get('key') ?? '', form.get('prefix') ?? ''));
-}
-
-/** POST /account/keys/rename. */
-export async function rename({ registry, nowMs }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const form = await request.form();
-  const change = { registry, nowMs: nowMs(), actor: person };
-  const { id } = renameKey(change, form.get('key') ?? '', form.get('name') ?? '');
-  return redirect(`${KEYS_PATH}/${id}`);
-}
-
-/** POST /account/keys/revoke. */
-export async function revoke({ registry, nowMs }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const { id } = revokeKey({ registry, nowMs: nowMs(), actor: person }, (await request.form()).get('key') ?? '');
-  return redirect(`${KEYS_PATH}?revoked=${id}`);
-}
+export const KEY_FORMS: PersonRoutes = {
+  [`${KEYS_PATH}/rename`]: posted(({ change, field }) => {
+    return redirect(`${KEYS_PATH}/${renameKey(change, field('key'), field('name')).id}`);
+  }),
+  // The answer shows the new key, and a form that is sent again rotates nothing.
+  [`${KEYS_PATH}/rotate`]: posted(({ person, change, field, ...deps }) =>
+    shownKeyPage(deps, person, rotateKey(change, field('key'), field('prefix'))),
+  ),
+  [`${KEYS_PATH}/revoke`]: posted(({ change, field }) => {
+    return redirect(`${KEYS_PATH}?revoked=${revokeKey(change, field('key')).id}`);
+  }),
+};
 
 function nameOf({ name }: ApiKey): string {
   return name ?? 'Unnamed key';

@@ -5,11 +5,9 @@ import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
 import type { IssuedKey } from '../../store/api-keys.ts';
 import { Field, Form } from '../form.tsx';
-import type { Answer, PageRequest } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import { instantField } from '../posted-form.ts';
-import type { RefusedForm } from '../refused-form.ts';
-import type { Person, WebDeps } from '../routes.ts';
+import type { Answer } from '../page-request.ts';
+import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
+import { instantField, type RefusedForm } from '../posted-form.ts';
 import { firstRequests } from './first-requests.ts';
 
 /** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
@@ -19,24 +17,20 @@ export function newKeyPage(deps: WebDeps, person: Person): Answer {
 }
 
 /** POST /account/keys/new. The answer shows the key, and a form that is sent again creates none. */
-export async function createKey(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const typed = await request.form();
+export const createKey = posted(({ person, change, form, field, ...deps }) => {
   try {
-    const issued = createOwnKey(
-      { registry: deps.registry, nowMs: deps.nowMs(), actor: person },
-      {
-        name: typed.get('name')?.trim() || undefined,
-        asOfMs: instantField(typed, 'asOf'),
-        expiresMs: instantField(typed, 'expires'),
-        keysBefore: Number(typed.get('keysBefore')),
-      },
-    );
+    const issued = createOwnKey(change, {
+      name: field('name').trim() || undefined,
+      asOfMs: instantField(form, 'asOf'),
+      expiresMs: instantField(form, 'expires'),
+      keysBefore: Number(form.get('keysBefore')),
+    });
     return shownKeyPage(deps, person, issued);
   } catch (error) {
     if (!(error instanceof DomainError) || error.kind !== 'invalid-parameter') throw error;
-    return formOf(deps, person, { error, typed });
+    return formOf(deps, person, { error, typed: form });
   }
-}
+});
 
 function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
   const keysBefore = registry.database.read(() => registry.apiKeys.ofAccount(person.account.id)).length;

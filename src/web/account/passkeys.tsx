@@ -3,9 +3,8 @@ import { Copyable } from '../../http/pages/copyable.tsx';
 import { Passkeys } from '../../store/passkeys.ts';
 import { browserName } from '../browser-name.ts';
 import { Field, Form, PasskeyForm } from '../form.tsx';
-import { type Answer, jsonOf, type PageRequest, redirect } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import type { Person, WebDeps } from '../routes.ts';
+import { type Answer, jsonOf, redirect } from '../page-request.ts';
+import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
 
@@ -60,32 +59,23 @@ export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; r
   );
 }
 
-/** POST /account/settings/passkeys/options: for the script of the form. */
-export async function passkeyOptions({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  await request.form();
-  return jsonOf(service.passkeys.creationOptions(person));
-}
-
-/** POST /account/settings/passkeys. With the first passkey the answer shows recovery codes. */
-export async function addPasskey(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const form = await request.form();
-  const name = form.get('name')?.trim() || browserName(request.browser.userAgent);
-  const answer = { posted: form.get('answer') ?? '', name, device: request.browser.device };
-  const codes = await deps.service.passkeys.add(changeOf(deps, person), answer);
-  return codes === undefined ? redirect(PATH) : codesPage(person, codes);
-}
-
-/** POST /account/settings/passkeys/remove. */
-export async function removeOwnPasskey(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  deps.service.passkeys.remove(changeOf(deps, person), (await request.form()).get('passkey') ?? '');
-  return redirect(PATH);
-}
-
-/** POST /account/settings/recovery-codes. */
-export async function newCodes(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  await request.form();
-  return codesPage(person, deps.service.passkeys.replaceCodes(changeOf(deps, person)));
-}
+export const PASSKEY_FORMS: PersonRoutes = {
+  // For the script of the form.
+  [`${ACTION}/options`]: posted(({ service, person }) => jsonOf(service.passkeys.creationOptions(person))),
+  // With the first passkey the answer shows recovery codes.
+  [ACTION]: posted(async ({ service, person, change, field, request: { browser } }) => {
+    const name = field('name').trim() || browserName(browser.userAgent);
+    const codes = await service.passkeys.add(change, { posted: field('answer'), name, device: browser.device });
+    return codes === undefined ? redirect(PATH) : codesPage(person, codes);
+  }),
+  [`${ACTION}/remove`]: posted(({ service, change, field }) => {
+    service.passkeys.remove(change, field('passkey'));
+    return redirect(PATH);
+  }),
+  [`${PATH}/recovery-codes`]: posted(({ service, person, change }) =>
+    codesPage(person, service.passkeys.replaceCodes(change)),
+  ),
+};
 
 /** The only page that shows recovery codes. */
 function codesPage(person: Person, codes: readonly string[]): Answer {
@@ -103,8 +93,4 @@ function codesPage(person: Person, codes: readonly string[]): Answer {
       <a href={PATH}>Your settings</a>
     </>,
   );
-}
-
-function changeOf({ registry, nowMs }: WebDeps, person: Person) {
-  return { registry, nowMs: nowMs(), actor: person };
 }

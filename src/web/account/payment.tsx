@@ -5,8 +5,7 @@ import type { Payment, PaymentQuote } from '../../domain/payment.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import type { Person, WebDeps } from '../routes.ts';
+import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { State, Transaction, tokenText } from '../shown-payment.tsx';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
@@ -77,26 +76,25 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
   );
 }
 
-/** POST /account/plan/buy: leads to an offer for this account. */
-export async function buy({ billing }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const form = await request.form();
-  const payments = paymentsOf(billing);
-  const price = payments.prices(form.get('tier') ?? '').find((one) => priceId(one) === form.get('token'));
-  if (price === undefined)
-    throw new DomainError('invalid-parameter', 'you cannot pay with this token: choose one of the list');
-  const underway = payments.underway(person.account.id, price.tier.id);
-  if (underway?.state === 'pending') return redirect(pathOf(underway.quote));
-  return redirect(pathOf(await payments.quote(person.account.id, price)));
-}
-
-/** POST /account/plan/pay. The answer waits some seconds for the network; a form that is sent again pays once. */
-export async function pay({ billing }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const form = await request.form();
-  const payments = paymentsOf(billing);
-  const quote = payments.quoteNamed(person.account.id, form.get('quote') ?? '');
-  const payment = await payments.settle(quote, signedPaymentIn(form.get('payment') ?? ''));
-  return redirect(pathOf(payment.quote));
-}
+export const PAYMENT_FORMS: PersonRoutes = {
+  // Leads to an offer for this account.
+  [`${PLAN_PATH}/buy`]: posted(async ({ billing, person: { account }, field }) => {
+    const payments = paymentsOf(billing);
+    const price = payments.prices(field('tier')).find((one) => priceId(one) === field('token'));
+    if (price === undefined)
+      throw new DomainError('invalid-parameter', 'you cannot pay with this token: choose one of the list');
+    const underway = payments.underway(account.id, price.tier.id);
+    if (underway?.state === 'pending') return redirect(pathOf(underway.quote));
+    return redirect(pathOf(await payments.quote(account.id, price)));
+  }),
+  // The answer waits some seconds for the network; a form that is sent again pays once.
+  [`${PLAN_PATH}/pay`]: posted(async ({ billing, person: { account }, field }) => {
+    const payments = paymentsOf(billing);
+    const quote = payments.quoteNamed(account.id, field('quote'));
+    const payment = await payments.settle(quote, signedPaymentIn(field('payment')));
+    return redirect(pathOf(payment.quote));
+  }),
+};
 
 function pathOf({ id }: PaymentQuote): string {
   return `${PLAN_PATH}/${id}`;

@@ -1,19 +1,19 @@
 import { keysOf } from '../../account/account-keys.ts';
 import type { Price } from '../../billing/billing.ts';
-import { startOfTerm } from '../../billing/paid-grants.ts';
+import { startOfTerm, termOfPayment } from '../../billing/paid-grants.ts';
 import type { AccountGrant } from '../../domain/account.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
+import { List } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import type { Person, WebDeps } from '../routes.ts';
+import { type Person, personPage, type WebDeps } from '../person-page.tsx';
+import { amountColumn, State, transactionColumn } from '../shown-payment.tsx';
 import { Table } from '../table.tsx';
 import { TierCard } from '../tier-card.tsx';
 import { Time } from '../time.tsx';
-import { BuyForm } from './buy-form.tsx';
+import { BuyForm, PLAN_PATH } from './buy-form.tsx';
 import { BuyerForm } from './invoice.tsx';
 import { PinnedKeys } from './keys.tsx';
-import { type PaidDeps, Receipts } from './receipts.tsx';
 
 const SOURCES: Readonly<Record<AccountGrant['source'], string>> = { operator: 'the operator', payment: 'a payment' };
 
@@ -120,4 +120,53 @@ function pricesFor({ registry, billing }: PaidDeps, accountId: number, tier: Tie
   if (billing === undefined || (tier.monthlyPriceUsd ?? 0) === 0) return [];
   const startsMs = registry.database.read(() => startOfTerm(registry, { accountId, tier: tier.id }, nowMs));
   return startsMs === Infinity ? [] : billing.prices(tier.id);
+}
+
+type PaidDeps = Pick<WebDeps, 'registry' | 'billing'>;
+
+interface ReceiptsContent {
+  readonly deps: PaidDeps;
+  readonly accountId: number;
+  readonly query: URLSearchParams;
+}
+
+/** The payments of an account, the latest first; also while payments are off. */
+function Receipts({ deps: { registry, billing }, accountId, query }: ReceiptsContent) {
+  const { payments, tiers, database } = registry;
+  const find = (limit: number, beforeId?: string) =>
+    database.read(() =>
+      payments.list(limit, { accountId, beforeId }).map((payment) => ({
+        ...payment,
+        tier: tiers.named(payment.quote.tier).name,
+        term: termOfPayment(registry, accountId, payment.id),
+      })),
+    );
+  if (billing === undefined && find(1).length === 0) return null;
+  return (
+    <>
+      <h2>Receipts</h2>
+      <List
+        label="Receipts"
+        path={PLAN_PATH}
+        query={query}
+        cursor="before"
+        size={10}
+        find={find}
+        columns={[
+          {
+            heading: 'Tier',
+            class: 'nowrap',
+            cell: ({ quote, tier }) => <a href={`${PLAN_PATH}/${quote.id}`}>{tier}</a>,
+          },
+          { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+          amountColumn(billing),
+          { heading: 'State', cell: (payment) => <State payment={payment} /> },
+          { heading: 'From', cell: ({ term }) => <Time ms={term?.startsMs} /> },
+          { heading: 'Until', cell: ({ term }) => <Time ms={term?.endsMs} /> },
+          transactionColumn(billing),
+        ]}
+        empty="You have bought nothing yet."
+      />
+    </>
+  );
 }

@@ -1,13 +1,13 @@
-import type { PersonRoutes } from '../routes.ts';
+import type { PersonRoutes } from '../person-page.tsx';
 import { invoicePage, saveBuyer } from './invoice.tsx';
-import { keyPage, keysPage, rename, revoke, rotate } from './keys.tsx';
+import { KEY_FORMS, keyPage, keysPage } from './keys.tsx';
 import { createKey, newKeyPage } from './new-key.tsx';
 import { overviewPage } from './overview.tsx';
-import { addPasskey, newCodes, passkeyOptions, removeOwnPasskey } from './passkeys.tsx';
-import { buy, pay, quotePage } from './payment.tsx';
+import { PASSKEY_FORMS } from './passkeys.tsx';
+import { PAYMENT_FORMS, quotePage } from './payment.tsx';
 import { planPage } from './plan.tsx';
-import { endSession, sessionsPage, signOut, signOutEverywhere } from './sessions.tsx';
-import { askForChange, changeEmail, changePage, deleteAccount, settingsPage, startLink, unlink } from './settings.tsx';
+import { SESSION_FORMS, sessionsPage } from './sessions.tsx';
+import { changePage, SETTINGS_FORMS, settingsPage, startLink } from './settings.tsx';
 import { USAGE_PATH, usageFile, usagePage } from './usage.tsx';
 
 export const ACCOUNT_PAGES: PersonRoutes = {
@@ -27,22 +27,11 @@ export const ACCOUNT_PAGES: PersonRoutes = {
 };
 
 export const ACCOUNT_FORMS: PersonRoutes = {
-  '/sign-out': signOut,
   '/account/keys/new': createKey,
-  '/account/keys/rename': rename,
-  '/account/keys/rotate': rotate,
-  '/account/keys/revoke': revoke,
-  '/account/plan/buy': buy,
-  '/account/plan/pay': pay,
   '/account/plan/buyer': saveBuyer,
-  '/account/sessions/end': endSession,
-  '/account/sessions/end-all': signOutEverywhere,
-  '/account/settings/email': askForChange,
-  '/account/settings/link': changeEmail,
-  '/account/settings/unlink': unlink,
-  '/account/settings/passkeys/options': passkeyOptions,
-  '/account/settings/passkeys': addPasskey,
-  '/account/settings/passkeys/remove': removeOwnPasskey,
-  '/account/settings/recovery-codes': newCodes,
-  '/account/settings/delete': deleteAccount,
+  ...KEY_FORMS,
+  ...PASSKEY_FORMS,
+  ...PAYMENT_FORMS,
+  ...SESSION_FORMS,
+  ...SETTINGS_FORMS,
 };

@@ -2,9 +2,8 @@ import { signInWay } from '../audit-sentence.ts';
 import { browserName } from '../browser-name.ts';
 import { sessionCookie } from '../cookies.ts';
 import { Form } from '../form.tsx';
-import { type Answer, type PageRequest, redirect } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import type { Person, WebDeps } from '../routes.ts';
+import { type Answer, redirect } from '../page-request.ts';
+import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
 
@@ -53,20 +52,17 @@ export function sessionsPage({ service }: WebDeps, person: Person): Answer {
   );
 }
 
-/** POST /account/sessions/end. */
-export async function endSession({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  service.sessions.end(person.account, (await request.form()).get('session') ?? '', person);
-  return redirect('/account/sessions');
-}
-
-/** POST /account/sessions/end-all. */
-export function signOutEverywhere({ service }: WebDeps, person: Person): Answer {
-  service.sessions.endAll(person.account, person);
-  return redirect('/sign-in', sessionCookie(undefined));
-}
-
-/** POST /sign-out. */
-export function signOut({ service }: WebDeps, person: Person): Answer {
-  service.sessions.signOut(person);
-  return redirect('/sign-in', sessionCookie(undefined));
-}
+export const SESSION_FORMS: PersonRoutes = {
+  '/account/sessions/end': posted(({ service, person, field }) => {
+    service.sessions.end(person.account, field('session'), person);
+    return redirect('/account/sessions');
+  }),
+  '/account/sessions/end-all': ({ service }, person) => {
+    service.sessions.endAll(person.account, person);
+    return redirect('/sign-in', sessionCookie(undefined));
+  },
+  '/sign-out': ({ service }, person) => {
+    service.sessions.signOut(person);
+    return redirect('/sign-in', sessionCookie(undefined));
+  },
+};

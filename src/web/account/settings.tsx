@@ -6,8 +6,7 @@ import { attemptCookie, sessionCookie } from '../cookies.ts';
 import { Field, Form } from '../form.tsx';
 import { formPage } from '../page.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import type { Person, WebDeps } from '../routes.ts';
+import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { PASSKEY_SCRIPT } from '../scripts.ts';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
@@ -115,13 +114,6 @@ export async function startLink({ service }: WebDeps, person: Person, request: P
   return redirect(url, attemptCookie(attemptToken));
 }
 
-/** POST /account/settings/unlink. */
-export async function unlink({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const form = await request.form();
-  service.linkedProviders.unlink(person, { issuer: form.get('issuer') ?? '', subject: form.get('subject') ?? '' });
-  return redirect(`${PATH}?unlinked`);
-}
-
 function DeleteForm({ email }: { readonly email: string }) {
   return (
     <div class="card">
@@ -139,12 +131,6 @@ function DeleteForm({ email }: { readonly email: string }) {
   );
 }
 
-/** POST /account/settings/email. */
-export async function askForChange({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  service.emailChange.ask(person, (await request.form()).get('email') ?? '', request.client);
-  return redirect(`${PATH}?sent`);
-}
-
 /** GET /account/settings/link: the page that the link in the mail leads to. It changes nothing, since scanners of mails open links. */
 export function changePage({ service }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const token = query.get('token') ?? '';
@@ -160,26 +146,29 @@ export function changePage({ service }: WebDeps, person: Person, { query }: Page
   );
 }
 
-/** POST /account/settings/link. */
-export async function changeEmail({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  service.emailChange.redeem(person, (await request.form()).get('token') ?? '', request.browser.device);
-  return redirect(`${PATH}?changed`);
-}
-
-/** POST /account/settings/delete. */
-export async function deleteAccount(
-  { registry, service, nowMs }: WebDeps,
-  person: Person,
-  request: PageRequest,
-): Promise<Answer> {
-  const { email } = person.account;
-  if ((await request.form()).get('email')?.trim().toLowerCase() !== email.toLowerCase()) {
-    throw new DomainError('invalid-parameter', `that is not the address of this account: type ${email} to delete it`);
-  }
-  deleteOwnAccount({ registry, nowMs: nowMs(), actor: person }, service.activity);
-  const page = formPage(
-    'Your account is deleted',
-    <p>Its keys are refused, and its address is free for a new account. You are signed out.</p>,
-  );
-  return { ...page, headers: { ...page.headers, 'set-cookie': sessionCookie(undefined) } };
-}
+export const SETTINGS_FORMS: PersonRoutes = {
+  [`${PATH}/email`]: posted(({ service, person, field, request: { client } }) => {
+    service.emailChange.ask(person, field('email'), client);
+    return redirect(`${PATH}?sent`);
+  }),
+  [`${PATH}/link`]: posted(({ service, person, field, request: { browser } }) => {
+    service.emailChange.redeem(person, field('token'), browser.device);
+    return redirect(`${PATH}?changed`);
+  }),
+  [`${PATH}/unlink`]: posted(({ service, person, field }) => {
+    service.linkedProviders.unlink(person, { issuer: field('issuer'), subject: field('subject') });
+    return redirect(`${PATH}?unlinked`);
+  }),
+  [`${PATH}/delete`]: posted(({ service, person: { account }, change, field }) => {
+    const { email } = account;
+    if (field('email').trim().toLowerCase() !== email.toLowerCase()) {
+      throw new DomainError('invalid-parameter', `that is not the address of this account: type ${email} to delete it`);
+    }
+    deleteOwnAccount(change, service.activity);
+    const page = formPage(
+      'Your account is deleted',
+      <p>Its keys are refused, and its address is free for a new account. You are signed out.</p>,
+    );
+    return { ...page, headers: { ...page.headers, 'set-cookie': sessionCookie(undefined) } };
+  }),
+};

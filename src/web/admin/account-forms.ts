@@ -14,9 +14,8 @@ import { parsePlainInteger } from '../../domain/instant.ts';
 import type { AuditEntry } from '../../store/audit.ts';
 import { auditSentence } from '../audit-sentence.ts';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
-import { instantField } from '../posted-form.ts';
-import { refusedForm } from '../refused-form.ts';
-import type { Person, PersonHandler, PersonRoutes, WebDeps } from '../routes.ts';
+import type { Person, PersonHandler, PersonRoutes, WebDeps } from '../person-page.tsx';
+import { instantField, refusedForm } from '../posted-form.ts';
 import { pageOfAccount } from './account-page.tsx';
 import { ACCOUNTS_PATH } from './shown-account.tsx';
 

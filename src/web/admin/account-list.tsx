@@ -2,8 +2,7 @@ import { type AccountOverview, listAccounts } from '../../account/administration
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { List } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import type { Person, WebDeps } from '../routes.ts';
+import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import type { Column } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';

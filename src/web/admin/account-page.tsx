@@ -1,24 +1,26 @@
-import { keysOf } from '../../account/account-keys.ts';
+import { keysOf, type UsedKey } from '../../account/account-keys.ts';
 import { usageOf } from '../../account/account-usage.ts';
 import { type AccountOverview, overviewOf } from '../../account/administration.ts';
 import { auditPage } from '../../account/audit-page.ts';
+import type { Account, AccountGrant } from '../../domain/account.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { parsePlainInteger } from '../../domain/instant.ts';
+import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
+import type { Tier } from '../../domain/tier.ts';
 import type { UsageCounts } from '../../domain/usage.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
+import { Copyable } from '../../http/pages/copyable.tsx';
 import { Facts } from '../../http/pages/facts.tsx';
+import { Action, ConfirmedButton } from '../action.tsx';
+import { Choice, Field, Form } from '../form.tsx';
 import { linkTo } from '../link-to.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import type { RefusedForm } from '../refused-form.ts';
-import type { Person, WebDeps } from '../routes.ts';
-import { Table } from '../table.tsx';
+import { type Person, personPage, type WebDeps } from '../person-page.tsx';
+import type { RefusedForm } from '../posted-form.ts';
+import { type Column, Table } from '../table.tsx';
 import { bytesText, numberText } from '../texts.ts';
+import { tierName } from '../tier-texts.ts';
 import { Time, Until } from '../time.tsx';
 import { lastRange } from '../usage/usage-range.tsx';
-import { Access, NewLink } from './account-access.tsx';
-import { GrantForm, Grants } from './account-grants.tsx';
-import { keyColumns } from './account-keys.tsx';
 import { AUDIT_LABEL, AUDIT_PATH, ENTRY_COLUMNS } from './audit.tsx';
 import { ACCOUNTS_PATH, StateBadge } from './shown-account.tsx';
 
@@ -124,4 +126,136 @@ function factsOf(account: AccountOverview, used: UsageCounts) {
       </>
     ),
   };
+}
+
+function keyColumns(catalog: readonly Tier[], nowMs: InstantMs): Column<UsedKey>[] {
+  return [
+    {
+      heading: 'Key',
+      cell: ({ name, prefix, expiresMs = Infinity }) => (
+        <>
+          {name ?? <span class="quiet">no name</span>} {nowMs >= expiresMs && <span class="badge bad">expired</span>}
+          <br />
+          <code class="nowrap">{prefix}…</code>
+        </>
+      ),
+    },
+    { heading: 'Tier', cell: ({ tier }) => (tier === undefined ? 'the account’s' : tierName(catalog, tier)) },
+    { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+    { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
+    {
+      heading: '',
+      class: 'number',
+      cell: ({ id, accountId: account }) => (
+        <ConfirmedButton label="Revoke" action={`${ACCOUNTS_PATH}/revoke-key`} fields={{ account, key: id }}>
+          The key is refused with its next request. This is final.
+        </ConfirmedButton>
+      ),
+    },
+  ];
+}
+
+/** A sign-in link. The page shows it only in the answer to the form that made it. */
+function NewLink({ email, link }: { readonly email: string; readonly link: string }) {
+  return (
+    <div class="notice good" role="status">
+      <p>
+        This link signs in as {email}, once, within 15 minutes. It is not shown again: give it only to the owner of the
+        account.
+      </p>
+      <Copyable id="link" label="Copy the link" text={link} />
+    </div>
+  );
+}
+
+/** The forms for the sign-in, the role and the deletion of an account. */
+function Access({ account: { id, email, role, disabledMs } }: { readonly account: Account }) {
+  const action = (name: string) => ({ action: `${ACCOUNTS_PATH}/${name}`, fields: { account: id } });
+  const otherRole = role === 'admin' ? 'user' : 'admin';
+  return (
+    <div class="card">
+      {disabledMs === undefined ? (
+        <>
+          <Action {...action('link')} label="Create a sign-in link">
+            The link signs in as {email} once, within 15 minutes. It needs no mail.
+          </Action>
+          <Action {...action('disable')} label="Disable" warning={`The keys of ${email} stop working at once.`}>
+            A disabled account has no sessions, and its keys are refused with their next request.
+          </Action>
+        </>
+      ) : (
+        <Action {...action('enable')} label="Enable">
+          The keys of this account work again. Its owner has to sign in again.
+        </Action>
+      )}
+      <Action
+        action={`${ACCOUNTS_PATH}/role`}
+        fields={{ account: id, role: otherRole }}
+        label={otherRole === 'admin' ? 'Make it an admin' : 'Make it a user'}
+      >
+        {otherRole === 'admin'
+          ? 'An admin sees and changes all accounts and tiers.'
+          : 'A user sees only their own account.'}
+      </Action>
+      <Action {...action('delete')} label="Delete" warning={`${email} and its keys cannot be restored.`}>
+        The address, the name and the keys of the account are removed. Its usage is kept without them.
+      </Action>
+    </div>
+  );
+}
+
+interface GrantsContent {
+  readonly grants: readonly AccountGrant[];
+  readonly catalog: readonly Tier[];
+  readonly nowMs: InstantMs;
+}
+
+/** A table that begins with the grants that have not ended. */
+function Grants({ grants, catalog, nowMs }: GrantsContent) {
+  const hasEnded = ({ startsMs, endsMs = Infinity }: AccountGrant) => endsMs <= Math.max(nowMs, startsMs);
+  const endButton = ({ id, accountId: account, tier }: AccountGrant) => (
+    <ConfirmedButton label="End" action={`${ACCOUNTS_PATH}/end-grant`} fields={{ account, grant: id }}>
+      The account loses the tier {tierName(catalog, tier)} with its next request, unless it has another grant of it.
+    </ConfirmedButton>
+  );
+  return (
+    <Table
+      label="Grants"
+      columns={[
+        { heading: 'Tier', cell: ({ tier }) => tierName(catalog, tier) },
+        { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
+        { heading: 'Until', cell: ({ endsMs }) => <Time ms={endsMs} or="no end" /> },
+        { heading: 'Source', cell: ({ source }) => source },
+        { heading: '', class: 'number', cell: (grant) => (hasEnded(grant) ? 'ended' : endButton(grant)) },
+      ]}
+      rows={grants.toSorted((a, b) => Number(hasEnded(a)) - Number(hasEnded(b)))}
+      isQuiet={hasEnded}
+      empty="No tier was granted to this account."
+    />
+  );
+}
+
+interface GrantFormContent {
+  readonly id: number;
+  readonly catalog: readonly Tier[];
+  readonly typed: URLSearchParams | undefined;
+}
+
+function GrantForm({ id, catalog, typed }: GrantFormContent) {
+  const offered = catalog.filter(({ retiredMs }) => retiredMs === undefined);
+  return (
+    <Form class="card" action={`${ACCOUNTS_PATH}/grant`} hidden={{ account: id }} button="Grant" look="primary">
+      <div class="fields">
+        <Choice
+          label="Grant the tier"
+          name="tier"
+          options={offered.map((tier) => [tier.id, tier.name])}
+          chosen={typed?.get('tier')}
+        />
+        <Field label="Until" type="datetime-local" name="until" value={typed?.get('until') ?? ''}>
+          In UTC. Leave it empty for a grant without an end.
+        </Field>
+      </div>
+    </Form>
+  );
 }

@@ -1,13 +1,19 @@
 import { dirname } from 'node:path';
+import { Value } from 'typebox/value';
+import { lengthText } from '../../domain/duration.ts';
+import type { InstantMs } from '../../domain/instant.ts';
+import { NodeStatus, type SeenNode } from '../../domain/node-status.ts';
 import { recorderProblems } from '../../domain/recorder-problems.ts';
 import type { RecorderStatus } from '../../domain/recorder-status.ts';
 import { Facts } from '../../http/pages/facts.tsx';
+import { parsedJson } from '../../record/fields.ts';
 import { archiveSizes } from '../../store/archive-sizes.ts';
+import type { Node } from '../../store/nodes.ts';
 import { RecorderFile } from '../../store/recorder-file.ts';
 import { serverStatus } from '../../store/server-file.ts';
-import { NODE_COLUMNS, seenNodes } from '../node-table.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
+import { type Person, personPage, type WebDeps } from '../person-page.tsx';
+import { errorSentence } from '../posted-form.ts';
 import { processColumns } from '../process-table.ts';
 import {
   archiveFacts,
@@ -18,9 +24,8 @@ import {
   SOCKET_COLUMNS,
   WINDOW_COLUMNS,
 } from '../recorder-tables.ts';
-import { errorSentence } from '../refused-form.ts';
-import type { Person, WebDeps } from '../routes.ts';
 import { type Column, Table, type TableContent } from '../table.tsx';
+import { bytesText, numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
 
 export const RECORDER_PATH = '/admin/recorder';
@@ -112,4 +117,34 @@ function State({ status }: { readonly status: RecorderStatus }) {
       {table(MISSED_COLUMNS, { label: 'Missed windows', rows: missed, empty: 'There are none.' })}
     </>
   );
+}
+
+/** The nodes whose reports this version understands. */
+function seenNodes(nodes: readonly Node[]): SeenNode[] {
+  return nodes.flatMap(({ seenMs, status }) => {
+    const found = parsedJson(status);
+    return Value.Check(NodeStatus, found) ? [{ ...found, seenMs }] : [];
+  });
+}
+
+const NODE_COLUMNS = (nowMs: InstantMs): readonly Column<SeenNode>[] => [
+  { heading: 'Node', isRowHeading: true, cell: ({ host, version }) => `${host} (${version})` },
+  { heading: 'Reported', class: 'nowrap', cell: ({ seenMs }) => `${lengthText(Math.max(0, nowMs - seenMs))} ago` },
+  { heading: 'Catalog', class: 'number', cell: ({ catalog }) => numberText(catalog.number) },
+  {
+    heading: 'End seen',
+    class: 'nowrap',
+    cell: ({ catalog: { ageMs } }) => (ageMs === null ? 'not yet' : `${lengthText(ageMs)} before`),
+  },
+  {
+    heading: 'Cache',
+    class: 'nowrap',
+    cell: ({ cache }) =>
+      `${bytesText(cache.bytes)} of ${bytesText(cache.bytesMax)}, ${numberText(cache.files)} markets`,
+  },
+  { heading: 'Hits', class: 'number', cell: ({ cache: { hits, misses } }) => hitsText(hits, misses) },
+];
+
+function hitsText(hits: number, misses: number): string {
+  return hits === 0 ? '' : `${((100 * Math.max(0, hits - misses)) / hits).toFixed(1)} %`;
 }

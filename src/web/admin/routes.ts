@@ -1,6 +1,6 @@
 import { invoicePage } from '../account/invoice.tsx';
 import { redirect } from '../page-request.ts';
-import type { PersonRoutes } from '../routes.ts';
+import type { PersonRoutes } from '../person-page.tsx';
 import { ACCOUNT_CHANGES } from './account-forms.ts';
 import { accountList } from './account-list.tsx';
 import { accountPage } from './account-page.tsx';
@@ -9,7 +9,7 @@ import { PAYMENTS_PATH, paymentList } from './payments.tsx';
 import { RECORDER_PATH, recorderPage } from './recorder.tsx';
 import { ACCOUNTS_PATH } from './shown-account.tsx';
 import { addTier, TIERS_PATH, tierList } from './tier-list.tsx';
-import { retire, saveTier, tierPage } from './tier-page.tsx';
+import { TIER_FORMS, tierPage } from './tier-page.tsx';
 import { SERVICE_USAGE_PATH, serviceUsageFile, serviceUsagePage } from './usage.tsx';
 
 export const ADMIN_PAGES: PersonRoutes = {
@@ -29,6 +29,5 @@ export const ADMIN_PAGES: PersonRoutes = {
 export const ADMIN_FORMS: PersonRoutes = {
   ...ACCOUNT_CHANGES,
   [`${TIERS_PATH}/create`]: addTier,
-  [`${TIERS_PATH}/change`]: saveTier,
-  [`${TIERS_PATH}/retire`]: retire,
+  ...TIER_FORMS,
 };

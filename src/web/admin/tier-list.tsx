@@ -2,9 +2,8 @@ import { createTier } from '../../account/tier-catalog.ts';
 import type { Tier } from '../../domain/tier.ts';
 import { type TierCounts, tierCounts } from '../../store/tier-counts.ts';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import { type RefusedForm, refusedForm } from '../refused-form.ts';
-import type { Person, WebDeps } from '../routes.ts';
+import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
+import { type RefusedForm, refusedForm } from '../posted-form.ts';
 import { type Column, Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { grantedText, priceText } from '../tier-texts.ts';
@@ -13,14 +12,12 @@ import { NEW_TIER_FIELDS, TierForm, tierOf } from './tier-form.tsx';
 export const TIERS_PATH = '/admin/tiers';
 
 /** POST /admin/tiers/create. */
-export async function addTier(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const { archive, registry, nowMs } = deps;
-  const form = await request.form();
+export const addTier = posted(({ person, request, change, form, ...deps }) => {
   const refused = refusedForm(form, () => {
-    createTier({ registry, nowMs: nowMs(), actor: person }, tierOf(form), () => archive.recordedCoins.symbols());
+    createTier(change, tierOf(form), () => deps.archive.recordedCoins.symbols());
   });
   return refused === undefined ? redirect(TIERS_PATH) : tierList(deps, person, request, refused);
-}
+});
 
 /** GET /admin/tiers. `refused`: the form of a new tier. */
 export function tierList({ registry, nowMs }: WebDeps, person: Person, _: PageRequest, refused?: RefusedForm): Answer {

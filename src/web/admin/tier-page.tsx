@@ -3,9 +3,8 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Tier } from '../../domain/tier.ts';
 import { ConfirmedButton } from '../action.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
-import { personPage } from '../person-page.tsx';
-import { type RefusedForm, refusedForm } from '../refused-form.ts';
-import type { Person, WebDeps } from '../routes.ts';
+import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
+import { type RefusedForm, refusedForm } from '../posted-form.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
@@ -21,22 +20,19 @@ export function tierPage(deps: WebDeps, person: Person, { parameter }: PageReque
   return pageOfTier(deps, person, parameter);
 }
 
-/** POST /admin/tiers/change. */
-export async function saveTier(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const { archive, registry, nowMs } = deps;
-  const form = await request.form();
-  const { id, ...edit } = tierOf(form);
-  const refused = refusedForm(form, () => {
-    changeTier({ registry, nowMs: nowMs(), actor: person }, id, edit, () => archive.recordedCoins.symbols());
-  });
-  return refused === undefined ? redirect(TIERS_PATH) : pageOfTier(deps, person, id, refused);
-}
-
-/** POST /admin/tiers/retire. */
-export async function retire({ registry, nowMs }: WebDeps, actor: Person, request: PageRequest): Promise<Answer> {
-  retireTier({ registry, nowMs: nowMs(), actor }, (await request.form()).get('id') ?? '');
-  return redirect(TIERS_PATH);
-}
+export const TIER_FORMS: PersonRoutes = {
+  [`${TIERS_PATH}/change`]: posted(({ person, change, form, ...deps }) => {
+    const { id, ...edit } = tierOf(form);
+    const refused = refusedForm(form, () => {
+      changeTier(change, id, edit, () => deps.archive.recordedCoins.symbols());
+    });
+    return refused === undefined ? redirect(TIERS_PATH) : pageOfTier(deps, person, id, refused);
+  }),
+  [`${TIERS_PATH}/retire`]: posted(({ change, field }) => {
+    retireTier(change, field('id'));
+    return redirect(TIERS_PATH);
+  }),
+};
 
 /** Throws 'not-found'. */
 function pageOfTier({ registry, nowMs }: WebDeps, person: Person, id: string, refused?: RefusedForm): Answer {

@@ -19,3 +19,30 @@ export function Choices<Option extends string>({ label, options, chosen, choose 
     </fieldset>
   );
 }
+
+interface SelectContent<Option extends string> {
+  readonly label: string;
+  readonly options: readonly (readonly [Option, string])[];
+  readonly chosen: Option;
+  readonly choose: (option: Option) => void;
+}
+
+/** A choice of one option, in a list that opens. */
+export function Select<Option extends string>({ label, options, chosen, choose }: SelectContent<Option>) {
+  return (
+    <label>
+      <span class="quiet">{label}</span>{' '}
+      <select
+        class="input"
+        value={chosen}
+        onChange={({ currentTarget }) => choose(options[currentTarget.selectedIndex]![0])}
+      >
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

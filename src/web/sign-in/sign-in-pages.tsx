@@ -12,11 +12,12 @@ import { nextPage } from '../next-page.ts';
 import { formPage } from '../page.tsx';
 import { type Answer, jsonOf, type PageRequest, redirect } from '../page-request.ts';
 import { PASSKEY_SCRIPT } from '../scripts.ts';
+import { Time } from '../time.tsx';
 
 const PASSKEY_PATH = '/sign-in/passkey';
 
 /** GET /sign-in: all ways that this service has. Without mail the last one is its operator, at `contact`. */
-export function signInPage(
+function signInPage(
   { oidc, sendsMail, linkCommand, sessions, passkeys, signUp }: AccountService,
   { browser }: PageRequest,
   contact?: string,
@@ -99,7 +100,7 @@ function MailForm({ email }: { readonly email: string | undefined }) {
 }
 
 /** GET /sign-in/passkey: the second step for accounts with passkeys. */
-export function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest): Answer {
+function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest): Answer {
   if (!passkeys.isUnfinished(browser)) return redirect('/sign-in');
   return formPage(
     'One more step',
@@ -117,31 +118,8 @@ export function passkeyPage({ passkeys }: AccountService, { browser }: PageReque
   );
 }
 
-/** POST /sign-in/passkey/options: for the script of the form. An unfinished sign-in keeps its cookie. */
-export function passkeyOptions({ passkeys }: AccountService, { browser }: PageRequest): Answer {
-  const token = browser.passkeyToken ?? randomToken();
-  return jsonOf(passkeys.requestOptions(token), { 'set-cookie': passkeyCookie(token) });
-}
-
-/** POST /sign-in/passkey. */
-export async function enterByPasskey({ passkeys }: AccountService, request: PageRequest): Promise<Answer> {
-  return signedIn(await passkeys.signIn((await request.form()).get('answer') ?? '', request.browser), request);
-}
-
-/** POST /sign-in/passkey/code. */
-export async function enterByRecoveryCode({ passkeys }: AccountService, request: PageRequest): Promise<Answer> {
-  return signedIn(passkeys.signInByCode((await request.form()).get('code') ?? '', request.browser), request);
-}
-
-/** POST /sign-in/email. The answer is the same for every address. */
-export async function sendMail({ signIn }: AccountService, request: PageRequest): Promise<Answer> {
-  const email = (await request.form()).get('email') ?? '';
-  const attemptToken = signIn.ask(email, request.client, undefined, request.browser.device);
-  return redirect('/sign-in/code', attemptCookie(attemptToken));
-}
-
 /** GET /sign-in/code. */
-export function codePage(): Answer {
+function codePage(): Answer {
   return formPage(
     'Check your mail',
     <>
@@ -174,14 +152,8 @@ export function codePage(): Answer {
   );
 }
 
-/** POST /sign-in/code. */
-export async function enterCode({ signIn }: AccountService, request: PageRequest): Promise<Answer> {
-  const code = (await request.form()).get('code') ?? '';
-  return signedIn(signIn.redeemCode(code, request.browser), request);
-}
-
 /** GET /sign-in/link: the page that a link leads to. It changes nothing, since scanners of mails open links. */
-export function linkPage({ signIn, publicUrl }: AccountService, request: PageRequest): Answer {
+function linkPage({ signIn, publicUrl }: AccountService, request: PageRequest): Answer {
   const token = request.query.get('token') ?? '';
   const { email, provider } = signIn.look(token);
   return formPage(
@@ -196,17 +168,11 @@ export function linkPage({ signIn, publicUrl }: AccountService, request: PageReq
   );
 }
 
-/** POST /sign-in/link. */
-export async function enterByLink({ signIn }: AccountService, request: PageRequest): Promise<Answer> {
-  const token = (await request.form()).get('token') ?? '';
-  return signedIn(signIn.redeemLink(token, request.browser), request);
-}
-
 /**
  * GET /sign-in/oidc/{provider}. A link leads here: the policy of pages allows no form that ends at another host. Another site's link would
  * replace the cookie of a sign-in by mail.
  */
-export async function startAtProvider(
+async function startAtProvider(
   { oidc, publicUrl }: AccountService,
   { sentBy, parameter, browser }: PageRequest,
 ): Promise<Answer> {
@@ -218,7 +184,7 @@ export async function startAtProvider(
 }
 
 /** GET /sign-in/oidc/{provider}/callback. */
-export async function finishAtProvider({ oidc }: AccountService, request: PageRequest): Promise<Answer> {
+async function finishAtProvider({ oidc }: AccountService, request: PageRequest): Promise<Answer> {
   const end = await oidc.finish(request.parameter, request.search, request.browser, request.client);
   if (end.session !== undefined) return signedIn(end.session, request);
   return redirect(
@@ -230,4 +196,84 @@ export async function finishAtProvider({ oidc }: AccountService, request: PageRe
 function signedIn({ token, device }: NewSession, { next }: PageRequest): Answer {
   const ended = [attemptCookie(undefined), passkeyCookie(undefined), nextCookie(undefined)];
   return redirect(nextPage(next), sessionCookie(token), deviceCookie(device), ...ended);
+}
+
+/** GET /sign-in/undo: the page that the link in a mail about a change leads to. It changes nothing, since scanners of mails open links. */
+function undoPage({ undoableChanges }: AccountService, { query }: PageRequest): Answer {
+  const token = query.get('token') ?? '';
+  const { email, createdMs } = undoableChanges.look(token);
+  return formPage(
+    'Undo a change of your account',
+    <>
+      <p>
+        This undoes every change since <Time ms={createdMs} /> of how the account signs in: <strong>{email}</strong> is
+        its address, providers that were linked and passkeys that were added since are removed, and removed passkeys are
+        given back. Recovery codes end, and all browsers are signed out.
+      </p>
+      <Form action="/sign-in/undo" hidden={{ token }} button="Undo it" look="primary wide" />
+    </>,
+  );
+}
+
+type AnyoneRoutes = Readonly<
+  Record<string, (service: AccountService, request: PageRequest, contact?: string) => Answer | Promise<Answer>>
+>;
+
+export const SIGN_IN_PAGES: AnyoneRoutes = {
+  '/sign-in': signInPage,
+  '/sign-in/code': codePage,
+  '/sign-in/link': linkPage,
+  '/sign-in/undo': undoPage,
+  [PASSKEY_PATH]: passkeyPage,
+  '/sign-in/oidc/:provider': startAtProvider,
+  '/sign-in/oidc/:provider/callback': finishAtProvider,
+};
+
+export const SIGN_IN_FORMS: AnyoneRoutes = {
+  // The answer is the same for every address.
+  '/sign-in/email': sent(({ signIn }, field, { client, browser }) => {
+    return redirect('/sign-in/code', attemptCookie(signIn.ask(field('email'), client, undefined, browser.device)));
+  }),
+  '/sign-in/code': entering(({ signIn }, field, { browser }) => signIn.redeemCode(field('code'), browser)),
+  '/sign-in/link': entering(({ signIn }, field, { browser }) => signIn.redeemLink(field('token'), browser)),
+  '/sign-in/undo': sent(({ undoableChanges }, field, { browser }) => {
+    return undonePage(undoableChanges.undo(field('token'), browser));
+  }),
+  // For the script of the form. An unfinished sign-in keeps its cookie.
+  [`${PASSKEY_PATH}/options`]: ({ passkeys }, { browser }) => {
+    const token = browser.passkeyToken ?? randomToken();
+    return jsonOf(passkeys.requestOptions(token), { 'set-cookie': passkeyCookie(token) });
+  },
+  [PASSKEY_PATH]: entering(({ passkeys }, field, { browser }) => passkeys.signIn(field('answer'), browser)),
+  [`${PASSKEY_PATH}/code`]: entering(({ passkeys }, field, { browser }) =>
+    passkeys.signInByCode(field('code'), browser),
+  ),
+};
+
+/** Handles a form after it was read. A field that it lacks is empty. */
+function sent<T>(work: (service: AccountService, field: (name: string) => string, request: PageRequest) => T) {
+  return async (service: AccountService, request: PageRequest) => {
+    const form = await request.form();
+    return await work(service, (name) => form.get(name) ?? '', request);
+  };
+}
+
+/** A form that signs in. */
+function entering(enter: Parameters<typeof sent<NewSession | Promise<NewSession>>>[0]): AnyoneRoutes[string] {
+  return async (service, request) => signedIn(await sent(enter)(service, request), request);
+}
+
+function undonePage(email: string): Answer {
+  return formPage(
+    'It is undone',
+    <>
+      <p>
+        The address of your account is <strong>{email}</strong>, and all browsers are signed out. Sign in again, and
+        revoke the keys that you did not create.
+      </p>
+      <a class="button" href="/sign-in">
+        Sign in
+      </a>
+    </>,
+  );
 }

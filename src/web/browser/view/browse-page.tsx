@@ -1,10 +1,11 @@
+import { timeText } from '../../../domain/instant.ts';
 import type { MarketSort } from '../../../domain/market-sort.ts';
 import { numberText } from '../../texts.ts';
-import { Choices } from '../choices.tsx';
+import { Choices, Select } from '../choices.tsx';
 import type { BrowseQuery } from './browse-query.ts';
 import { totalsOf } from './calendar.ts';
 import { CalendarView } from './calendar-view.tsx';
-import type { Connection } from './connection.ts';
+import type { ConnectedKey, Connection } from './connection.ts';
 import { ConnectionStatus } from './connection-status.tsx';
 import { Fold } from './fold.tsx';
 import type { Later } from './later.ts';
@@ -13,9 +14,8 @@ import { NoticeText } from './notice-text.tsx';
 import { stateNow } from './page-now.ts';
 import type { Recordings } from './recordings.ts';
 import type { ReplayClock } from './replay-clock.ts';
+import type { Notice } from './request-refused.ts';
 import { SearchField } from './search-field.tsx';
-import { Select } from './select.tsx';
-import { tierNotes } from './tier-notes.ts';
 import { ToolButton } from './tool-button.tsx';
 import { countText, dateText } from './view-texts.ts';
 
@@ -262,4 +262,28 @@ function nothingText(query: BrowseQuery): string {
   return date === ''
     ? 'No markets are recorded here: choose another timeframe.'
     : `No market begins in ${dateText(date)}: choose a day with markets.`;
+}
+
+/** The routes that the browse page and the page of a market need, and what they show. */
+const SHOWN = [
+  ['quotes', 'The list has no midpoints.'],
+  ['snapshots', 'The pages of markets show no books.'],
+] as const;
+
+/** Sentences about data that a key does not show in the list of recordings: late data, midpoints, markets. */
+function tierNotes(
+  connection: Pick<Connection, 'grants' | 'missingGrant'>,
+  connected: ConnectedKey | undefined,
+): Notice[] {
+  if (connected === undefined) return [];
+  const { key } = connected;
+  const notes: Notice[] = [];
+  if (key.asOf !== null) {
+    const sentence = `Your key shows what was recorded until ${timeText(Date.parse(key.asOf))}.`;
+    notes.push({ sentence, link: undefined });
+  }
+  for (const [route, consequence] of SHOWN) {
+    if (!connection.grants(route)) notes.push(connection.missingGrant(route, consequence));
+  }
+  return notes;
 }

@@ -1,15 +1,16 @@
 import { useSignal } from '@preact/signals';
+import { directionOf } from '../../../domain/winner-check.ts';
 import { ConnectionStatus } from './connection-status.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
 import { Fold } from './fold.tsx';
 import { Ladders } from './ladders.tsx';
 import { Legend } from './legend.tsx';
-import { MarketFigures } from './market-figures.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
-import { MarketStatus } from './market-status.tsx';
-import { coverageText, marketTitle } from './market-texts.ts';
+import { clockText, coverageText, distanceText, marketTitle, priceText } from './market-texts.ts';
 import { NoticeText } from './notice-text.tsx';
+import { stateNow } from './page-now.ts';
+import { priceAt } from './reference-prices.ts';
 import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
 
@@ -95,5 +96,67 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
       <a href={`${list}${kept && `&${kept}`}`}>All recordings of the day</a>
       {linkTo(previous, '‹ Previous')} {linkTo(next, 'Next ›')}
     </nav>
+  );
+}
+
+/** The prices that decide the market, and how far from the strike the coin is at the instant. Nothing without prices. */
+function MarketFigures({ explorer, shown: { state } }: MarketContent) {
+  const { name, reference, strike, final } = explorer.coin.value;
+  const tick = reference && priceAt(reference, state.atMs.value);
+  const figures = [
+    ['Strike', strike],
+    [tick && `${name}, ${clockText(tick.timestampMs, state.home.from)}`, tick?.price],
+    ['Final price', final],
+  ] as const;
+  if (figures.every(([, price]) => price === undefined)) return null;
+  return (
+    <dl class="row figures">
+      {figures.map(
+        ([title, price], nth) =>
+          price !== undefined && (
+            <div key={nth} class="figure">
+              <dt>{title}</dt>
+              <dd>
+                {priceText(price)}{' '}
+                {nth > 0 && strike !== undefined && (
+                  <span class={`outcome ${directionOf(strike, price)}`}>{distanceText(price, strike)}</span>
+                )}
+              </dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+/** The state of the market, and the clock of the replay. */
+function MarketStatus({ explorer, shown }: MarketContent) {
+  const state = stateNow(shown.market, explorer.connection, explorer.clock);
+  const clock = explorer.clock?.shown.value;
+  return (
+    <div class="row">
+      <span class={`badge ${state}`}>
+        {state === 'open' ? state : state === 'over' ? 'result not recorded' : `${state} won`}
+      </span>
+      {explorer.loader.isLoading.value && <span class="badge">loading …</span>}
+      {clock !== undefined && (
+        <>
+          <span class="badge warn">
+            replay {clock.state}, {clock.speed === 'max' ? 'as fast as read' : `${clock.speed}×`},{' '}
+            {clockText(Date.parse(clock.now), shown.state.home.from)}
+          </span>
+          <label class="small">
+            <input
+              type="checkbox"
+              checked={explorer.isFollowing.value}
+              onChange={({ currentTarget }) => {
+                explorer.isFollowing.value = currentTarget.checked;
+              }}
+            />{' '}
+            follow its clock
+          </label>
+        </>
+      )}
+    </div>
   );
 }

@@ -1,9 +1,9 @@
 import { useMemo } from 'preact/hooks';
+import { Choices } from '../choices.tsx';
 import type { MarketContent } from './explorer.ts';
 import { hasBooks } from './market-reader.ts';
 import { clockText } from './market-texts.ts';
 import { perFrame } from './per-frame.ts';
-import { PictureTools } from './picture-tools.tsx';
 import { ToolButton } from './tool-button.tsx';
 import { SPEEDS } from './view-choices.ts';
 
@@ -68,5 +68,36 @@ export function Scrubber({ explorer, shown }: MarketContent) {
         <PictureTools explorer={explorer} shown={shown} />
       </div>
     </div>
+  );
+}
+
+/** The choices of the outcome, and of the time. */
+function PictureTools({ shown: { state } }: MarketContent) {
+  return (
+    <>
+      <Choices
+        label="Outcome"
+        options={[
+          ['up', 'Up'],
+          ['down', 'Down'],
+          ['both', 'Both'],
+        ]}
+        chosen={state.outcome.value}
+        choose={(outcome) => {
+          state.outcome.value = outcome;
+        }}
+      />
+      <div class="row zoom">
+        <ToolButton name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
+          +
+        </ToolButton>
+        <ToolButton name="Zoom out" onClick={() => state.zoomTime(2, state.atMs.value)}>
+          −
+        </ToolButton>
+        <ToolButton isDisabled={state.isWhole.value} onClick={() => state.showWhole()}>
+          Whole market
+        </ToolButton>
+      </div>
+    </>
   );
 }

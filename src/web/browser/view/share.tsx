@@ -1,9 +1,12 @@
 import { useSignal } from '@preact/signals';
+import type { HeatMap } from '../../../domain/heat-map.ts';
 import { heatMapResource } from '../../../domain/heat-map-json.ts';
-import type { MarketContent } from './explorer.ts';
+import type { Outcome } from '../../../domain/outcome.ts';
+import type { Explorer, MarketContent, ShownMarket } from './explorer.ts';
+import { heatMapWindow } from './heat-map-loader.ts';
 import type { MarketPlot } from './market-plot.ts';
 import { savedPicture } from './saved-picture.ts';
-import { shownHeatMap, shownRequests } from './shown-data.ts';
+import { heatMapPath, laddersPath } from './server-source.ts';
 import { ToolButton } from './tool-button.tsx';
 import { linkSearch } from './view-address.ts';
 import { outcomesOf } from './view-choices.ts';
@@ -94,4 +97,43 @@ function download(name: string, content: Blob): void {
   link.click();
   // The browser has begun to read it by then.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** The requests of what is shown: their paths, with the prefix of the replay. */
+function shownRequests(
+  { connection, marketPath, columns }: Explorer,
+  { state }: ShownMarket,
+): { readonly heatMaps: readonly string[]; readonly ladders: string } {
+  const path = `${connection.settings.prefix}${marketPath.value!}`;
+  const [choice, time] = [state.outcome.value, state.time.value];
+  return {
+    heatMaps: outcomesOf(choice).map((outcome) => heatMapPath(path, heatMapWindow(outcome, time, columns.value))),
+    ladders: laddersPath(path, { choice, atMs: state.atMs.value, depth: state.depth.value }),
+  };
+}
+
+/** `hasTrades`: true if the trades of its columns are known. */
+interface ShownHeatMap {
+  readonly heatMap: HeatMap;
+  readonly hasTrades: boolean;
+}
+
+/** The heat map of the window, with its trades if they are drawn; undefined until it is loaded. */
+function shownHeatMap(
+  { connection, loader, trades, isLocal }: Explorer,
+  { state }: ShownMarket,
+  outcome: Outcome,
+): ShownHeatMap | undefined {
+  const { from, to } = state.time.value;
+  const withTrades = connection.grants('prices');
+  const loaded = [
+    { heatMaps: trades.value, isWanted: state.layers.value.has('trades'), hasTrades: withTrades },
+    { heatMaps: loader.heatMaps.value, isWanted: true, hasTrades: withTrades && !isLocal.value },
+  ];
+  for (const { heatMaps, isWanted, hasTrades } of loaded) {
+    const heatMap = heatMaps.get(outcome)?.window;
+    const isShown = heatMap?.columns.at(0)?.fromMs === from && heatMap.columns.at(-1)?.toMs === to - 1;
+    if (isWanted && isShown) return { heatMap, hasTrades };
+  }
+  return undefined;
 }
