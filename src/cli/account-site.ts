@@ -1,7 +1,7 @@
 import type { AccountServiceDeps, AccountSettings } from '../account/account-service.ts';
 import type { AppDeps } from '../http/app.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
-import type { WebDeps } from '../web/routes.ts';
+import type { WebDeps } from '../web/person-page.tsx';
 
 /** The parts of a server that accounts and metrics use. */
 export type Served = Pick<AppDeps, 'archive' | 'registry'> &

@@ -16,8 +16,7 @@ import { type ResponseSettings, respond, respondJson } from '../response/respons
 import { type DescribedApi, llmsText } from './llms.ts';
 import { manualMarkdown, manualPage, manualPath } from './manual-page.tsx';
 import { type GatheredDocument, openApiDocument } from './openapi.ts';
-import { referencePage, referencePolicy } from './reference-page.tsx';
-import { ReferenceScript } from './reference-script.ts';
+import { readReferenceScript, referencePage, referencePolicy } from './reference-page.tsx';
 import { sdkController } from './sdk.tsx';
 
 const NONCE_BYTES = 16;
@@ -73,7 +72,9 @@ export function docsController(version: string, isReplay: boolean, hasAccounts: 
     made = JSON.parse(JSON.stringify(openApiDocument(gathered, version, isReplay))) as DescribedApi & JsonObject;
     return made;
   };
-  const script = new ReferenceScript();
+  let read: ReturnType<typeof readReferenceScript> | undefined;
+  // The first request reads it.
+  const script = () => (read ??= readReferenceScript());
   return (
     new Elysia({ name: 'docs' })
       .onBeforeHandle(async ({ route, set }) => {
@@ -82,14 +83,15 @@ export function docsController(version: string, isReplay: boolean, hasAccounts: 
         const nonce = randomBytes(NONCE_BYTES).toString('base64');
         return respond(
           set,
-          referencePage(nonce, `${SCRIPTS}/${await script.name()}`, hasAccounts),
+          referencePage(nonce, `${SCRIPTS}/${(await script()).name}`, hasAccounts),
           pageHeaders(referencePolicy(nonce)),
         );
       })
       .get(
         `${SCRIPTS}/:name`,
         async ({ params, request, set }) => {
-          if (params.name === (await script.name())) return await script.answer(request, set);
+          const { name, file } = await script();
+          if (params.name === name) return await file.answer(request, set);
           throw new DomainError('not-found', 'this version has a different script: load /docs again');
         },
         { detail: { hide: true } },

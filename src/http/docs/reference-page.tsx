@@ -1,7 +1,11 @@
 import { renderToString } from 'preact-render-to-string';
+import scalarPath from '../../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
 import { assetPath, FRAME_STYLE, LOGO } from '../pages/assets.ts';
 import { Bar } from '../pages/document.tsx';
+import { hashOf, StaticFile } from '../response/static-file.ts';
 import { manualPath } from './manual-page.tsx';
+// @ts-expect-error TypeScript reads a module where Bun imports its text
+import referenceStart from './reference-start.js' with { type: 'text' };
 
 /** Turns off all features that contact other hosts: fonts, telemetry, assistants. */
 const REFERENCE = {
@@ -56,4 +60,12 @@ export function referencePage(nonce: string, script: string, hasAccounts: boolea
     </html>
   );
   return `<!doctype html>\n${renderToString(page)}\n`;
+}
+
+/** The script of the API reference: reference-start.js, then Scalar's 4.3 MB. Its name is `reference-HASH.js`. */
+export async function readReferenceScript(): Promise<{ readonly name: string; readonly file: StaticFile }> {
+  const scalar = await Bun.file(scalarPath).arrayBuffer();
+  const hash = hashOf(referenceStart, new Uint8Array(scalar));
+  const file = new StaticFile('text/javascript', new Blob([referenceStart, scalar]), hash);
+  return { name: `reference-${hash}.js`, file };
 }

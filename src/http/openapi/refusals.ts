@@ -109,6 +109,12 @@ export const REFUSALS = {
 
 export type RefusalName = keyof typeof REFUSALS;
 
+/** Those of every route with a key whose tier may lack its grant. */
+export const KEYED_REFUSALS = [
+  ...(['BadRequest', 'Unauthorized', 'Forbidden'] as const),
+  ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
+];
+
 const MAY_BE_MISSING = /\{coin\}|^\/v1\/account\/usage$|^\/v1\/billing\/(?!tiers$)/;
 
 /** The refusals of a route that states none. `path` is written as in the document. */

@@ -27,6 +27,11 @@ export interface ParameterType<T> {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
+/** Any text is read: the route refuses what it does not know. `pattern`: for the API document. */
+export function anyText(pattern: string): ParameterType<string> {
+  return { read: (text) => text, refusal: '', schema: { type: 'string', pattern } };
+}
+
 interface Annotations {
   /** Used if the parameter is left out: a text, or its value. */
   readonly default?: string | number;

@@ -12,7 +12,7 @@ import { NUMBERS, SHAPES, TABLE_TYPES } from '../../export/table-shape.ts';
 import type { Speed } from '../../replay/replay-clock.ts';
 import { durationPattern } from './duration.ts';
 import { DATE_PATTERN, ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
-import { optional, type ParameterType, parameter, queryIn, Refused } from './parameter.ts';
+import { anyText, optional, type ParameterType, parameter, queryIn, Refused } from './parameter.ts';
 
 /** Maximum number of instants in one request. */
 export const INSTANTS_MAX = 1000;
@@ -34,6 +34,10 @@ const SPEED_SHAPE = /^(?:max|1000(?:\.0{1,3})?|[1-9]\d{0,2}(?:\.\d{1,3})?|0\.[1-
 const LISTED = WRITABLE_INSTANT_PATTERN.replace(/^\^|\$$/g, '');
 
 const matching = (pattern: string) => ({ type: 'string', pattern });
+
+function shaped(shape: RegExp, refusal: string): ParameterType<string> {
+  return { read: (text) => (shape.test(text) ? text : undefined), refusal, schema: matching(shape.source) };
+}
 
 export function integer(minimum: number, maximum: number, refusal?: string): ParameterType<number> {
   return {
@@ -109,11 +113,7 @@ export const QUERY = {
     'true',
   ),
   search: optional(
-    {
-      read: (text) => (SEARCH_SHAPE.test(text) ? text : undefined),
-      refusal: 'must be 1 to 200 letters, digits, dots, hyphens and underscores',
-      schema: matching(SEARCH_SHAPE.source),
-    },
+    shaped(SEARCH_SHAPE, 'must be 1 to 200 letters, digits, dots, hyphens and underscores'),
     'Only markets whose slug contains this text, or whose conditionId begins with it; a whole conditionId finds that market only. Case is ignored.',
     'btc-updown',
   ),
@@ -145,11 +145,7 @@ export const QUERY = {
     'counts',
   ),
   cursor: optional(
-    {
-      read: (text) => (CURSOR_SHAPE.test(text) ? text : undefined),
-      refusal: CURSOR_REFUSAL,
-      schema: matching(CURSOR_SHAPE.source),
-    },
+    shaped(CURSOR_SHAPE, CURSOR_REFUSAL),
     'nextCursor of the previous page of the same path, order and filters.',
   ),
   outcome: optional({ ...word(OUTCOMES), read: parseOutcome }, 'Only records of this outcome. Case is ignored.'),
@@ -256,11 +252,7 @@ const WITH_ARRIVALS = { ...QUERY, ...ARRIVAL_QUERY };
 /** Parameters of the usage of an account. They are not in QUERY: `interval` is another one there. */
 export const USAGE_QUERY = {
   interval: parameter(word(['hour', 'day']), 'Length of the intervals.', { default: 'hour' }),
-  keyId: optional(
-    { read: (text) => text, refusal: '', schema: matching('^key_[a-z2-7]{10}$') },
-    'Only requests with this key of the account.',
-    'key_abcdefghij',
-  ),
+  keyId: optional(anyText('^key_[a-z2-7]{10}$'), 'Only requests with this key of the account.', 'key_abcdefghij'),
 } as const;
 export const USAGE_ROUTE = '/v1/account/usage';
 
@@ -269,11 +261,7 @@ export const HISTORY_QUERY = {
   provider: optional(word(['x402']), 'Only payments of this provider.', 'x402'),
   purpose: optional(word(['upgrade']), 'Only payments for this purpose.', 'upgrade'),
   before: optional(
-    {
-      read: (text) => (/^pay_[0-9a-f]{16}$/.test(text) ? text : undefined),
-      refusal: 'must be the nextBefore of the previous page',
-      schema: matching('^pay_[0-9a-f]{16}$'),
-    },
+    shaped(/^pay_[0-9a-f]{16}$/, 'must be the nextBefore of the previous page'),
     'Only payments before this one: nextBefore of the previous page.',
     'pay_0123456789abcdef',
   ),

@@ -1,15 +1,15 @@
 import { ValidationError } from 'elysia';
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError, type ParameterIssue } from '../../domain/errors.ts';
 import { publicPageHeaders } from '../pages/page-headers.ts';
 import { refusalPage } from '../pages/refusal-page.tsx';
+import { Refused, refusalOf } from '../parameters/parameter.ts';
 import { pathOf } from '../request-target.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { isServerFault, type Problem, problemResponse } from '../response/problem.ts';
 import { type ResponseSettings, respond } from '../response/response.ts';
 import { ALLOWED_METHODS, type MountedPaths } from './mounted-paths.ts';
-import { parameterRefusal } from './parameter-refusal.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
-import { maskedTarget } from './secret-mask.ts';
+import { maskedTarget, maskedText } from './secret-mask.ts';
 
 export interface ErrorDeps {
   readonly rateLimit: RateLimit;
@@ -90,4 +90,35 @@ export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const inner = error.cause instanceof Error ? ` (${error.cause.message})` : '';
   return error instanceof DomainError ? `${error.message}${inner}` : (error.stack ?? error.message);
+}
+
+/** Maximum number of refused parameters in an answer. */
+const ISSUES_MAX = 32;
+const NAME_CHARS_MAX = 50;
+
+/** 'invalid-parameter' with an issue for each refused parameter, so that a client can correct all of them. */
+function parameterRefusal({ all, validator }: ValidationError, request: Request): DomainError {
+  // Private in the types only. The error does not list the allowed names otherwise.
+  const { properties = {} } = (validator as { readonly schema?: { readonly properties?: object } }).schema ?? {};
+  const names = Object.keys(properties);
+  const issues = new Map<string, ParameterIssue>();
+  // Missing parameters come last: a misspelt one is missing too.
+  for (const { path, schema, value } of [...all.filter(isSent), ...all.filter((error) => !isSent(error))]) {
+    // A JSON pointer: RFC 6901, 3.
+    const name = path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (issues.has(name) || issues.size >= ISSUES_MAX) continue;
+    // `…/at/`: the instant is missing.
+    const isInPath =
+      value instanceof Refused ? value.place === 'path' : value === undefined && pathOf(request).endsWith('/');
+    // The name may be a key.
+    const shownName = maskedText(name, NAME_CHARS_MAX);
+    issues.set(name, { in: isInPath ? 'path' : 'query', name: shownName, message: refusalOf(schema, value, names) });
+  }
+  const list = [...issues.values()];
+  const sentence = list.map(({ name, message }) => `${name} ${message}`).join('; ');
+  return new DomainError('invalid-parameter', sentence, { issues: list });
+}
+
+function isSent({ value }: { readonly value: unknown }): boolean {
+  return value !== undefined;
 }

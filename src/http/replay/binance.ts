@@ -52,26 +52,15 @@ export function binanceController(deps: ReplaySocketDeps & VenueDeps, archive: A
   for (const path of RAW_PATHS) app.ws(path, hooksOf(false)).get(path, refusePlainGet);
   app.ws(COMBINED_PATH, hooksOf(true)).get(COMBINED_PATH, refusePlainGet);
   for (const { prefix, klinesMax, isTimed } of REST_MARKETS) {
-    const time = now(({ replay, nowMs }) => ({ serverTime: nowMs + replay.shiftMs }));
-    app
-      .get(
-        `${prefix}/ping`,
-        now(() => ({})),
-      )
-      .get(`${prefix}/time`, time)
-      .get(`${prefix}/aggTrades`, now(trades))
-      .get(
-        `${prefix}/ticker/price`,
-        inTurns((question) => prices(question, isTimed)),
-      )
-      .get(
-        `${prefix}/klines`,
-        inTurns((question) => klines(question, candles, klinesMax)),
-      )
-      .get(
-        `${prefix}/ticker/24hr`,
-        inTurns((question) => dayTickers(question, candles)),
-      );
+    const answers = {
+      ping: now(() => ({})),
+      time: now(({ replay, nowMs }) => ({ serverTime: nowMs + replay.shiftMs })),
+      aggTrades: now(trades),
+      'ticker/price': inTurns((question) => prices(question, isTimed)),
+      klines: inTurns((question) => klines(question, candles, klinesMax)),
+      'ticker/24hr': inTurns((question) => dayTickers(question, candles)),
+    };
+    for (const [path, answer] of Object.entries(answers)) app.get(`${prefix}/${path}`, answer);
   }
   return app;
 }

@@ -9,8 +9,8 @@ import type { StoredMarket } from '../../store/markets.ts';
 import { EventResource, eventResource } from '../../trading/event-resource.ts';
 import { ACCOUNTS_MAX, type PaperDesk } from '../../trading/paper-desk.ts';
 import { type Description, dataOf, described, listOf, orNull } from '../openapi/described.ts';
-import type { RefusalName } from '../openapi/refusals.ts';
-import { optional, parameter, parameters, queryIn } from '../parameters/parameter.ts';
+import { KEYED_REFUSALS } from '../openapi/refusals.ts';
+import { anyText, optional, parameter, parameters, queryIn } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
 import { integer, QUERY } from '../parameters/query.ts';
 import type { Caller } from '../plugins/authentication.ts';
@@ -22,10 +22,7 @@ import { bodyOf } from './replay-resource.ts';
 
 const ACCOUNTS = '/v1/replays/:replay/accounts';
 const ACCOUNT = `${ACCOUNTS}/:address`;
-const REFUSALS: readonly RefusalName[] = [
-  ...(['BadRequest', 'Unauthorized', 'Forbidden', 'NotFound', 'Conflict'] as const),
-  ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
-];
+const REFUSALS = [...KEYED_REFUSALS, 'NotFound', 'Conflict'] as const;
 const AccountList = dataOf(
   'PaperAccountList',
   'Accounts.',
@@ -48,16 +45,15 @@ const Merge = Type.Object(
 );
 
 const NUMBER = integer(0, Number.MAX_SAFE_INTEGER);
-const name = (pattern: string) => ({ read: (text: string) => text, refusal: '', schema: { type: 'string', pattern } });
 const EVENTS_QUERY = {
   after: parameter(NUMBER, 'Only events with a larger id.', { default: 0 }),
   limit: QUERY.limit,
   market: optional(
-    name('^[A-Za-z0-9._-]{1,200}$'),
+    anyText('^[A-Za-z0-9._-]{1,200}$'),
     'Only events of this market, by conditionId or slug.',
     'btc-updown-5m-1776808200',
   ),
-  order: optional(name('^.{1,200}$'), 'Only events of the order with this id.', `0x${'ab'.repeat(32)}`),
+  order: optional(anyText('^.{1,200}$'), 'Only events of the order with this id.', `0x${'ab'.repeat(32)}`),
   fill: optional(NUMBER, 'Only the fill with this number.', 1),
 };
 const EventsAsked = parameters(EVENTS_QUERY);

@@ -6,17 +6,24 @@ import { htmlDocument } from '../pages/document.tsx';
 import { Facts } from '../pages/facts.tsx';
 import type { ShownReplay } from './replay-resource.ts';
 
-/** Absolute URLs. */
-export interface ReplayAddresses {
-  readonly socket: string;
-  readonly rtds: string;
-  /** Its combined streams. */
-  readonly binance: string;
-  readonly clob: string;
-  readonly gamma: string;
-  readonly api: string;
-  readonly replays: string;
-  readonly tardis: Readonly<Record<'replay' | 'replayNormalized' | 'wsReplay' | 'wsReplayNormalized', string>>;
+/** Absolute URLs for bots; under /replays/{replay} the first six are those of any replay. */
+export function addressesOf(origin: string) {
+  const socket = origin.replace(/^http/, 'ws');
+  return {
+    socket: `${socket}/ws/market`,
+    clob: `${origin}/clob`,
+    gamma: `${origin}/gamma`,
+    rtds: `${socket}/rtds`,
+    binance: `${socket}/stream`,
+    api: `${origin}/v1`,
+    replays: `${origin}/v1/replays`,
+    tardis: {
+      replay: `${origin}/replay`,
+      replayNormalized: `${origin}/replay-normalized`,
+      wsReplay: `${socket}/ws-replay`,
+      wsReplayNormalized: `${socket}/ws-replay-normalized`,
+    },
+  };
 }
 
 /** Commands to copy: requests, and commands that move the clock. */
@@ -28,7 +35,7 @@ export interface ReplayCommands {
 interface ReplayHomeContent {
   readonly version: string;
   readonly description: string;
-  readonly addresses: ReplayAddresses;
+  readonly addresses: ReturnType<typeof addressesOf>;
   /** Undefined where keys are needed. */
   readonly shown: readonly ShownReplay[] | undefined;
   readonly commands: ReplayCommands;

@@ -9,7 +9,7 @@ import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { accountSummary } from './account-resource.ts';
 import { examplePath, tradedMarkets } from './example-path.ts';
-import { type ReplayAddresses, type ReplayCommands, replayHomePage } from './replay-home-page.tsx';
+import { addressesOf, type ReplayCommands, replayHomePage } from './replay-home-page.tsx';
 import { NAMED_MAX, type ReplaysAndDesks, replayResource, ShownReplay } from './replay-resource.ts';
 
 const TARDIS_EXAMPLE_MS = 60_000;
@@ -29,26 +29,6 @@ const ReplayHome = Type.Object(
   { $id: 'ReplayHome', description: 'A process that replays, and its addresses.' },
 );
 
-/** Addresses for bots; under /replays/{replay} the first six are those of any replay. */
-function addressesOf(origin: string): ReplayAddresses {
-  const socket = origin.replace(/^http/, 'ws');
-  return {
-    socket: `${socket}/ws/market`,
-    clob: `${origin}/clob`,
-    gamma: `${origin}/gamma`,
-    rtds: `${socket}/rtds`,
-    binance: `${socket}/stream`,
-    api: `${origin}/v1`,
-    replays: `${origin}/v1/replays`,
-    tardis: {
-      replay: `${origin}/replay`,
-      replayNormalized: `${origin}/replay-normalized`,
-      wsReplay: `${socket}/ws-replay`,
-      wsReplayNormalized: `${socket}/ws-replay-normalized`,
-    },
-  };
-}
-
 const LINKS = { docs: '/docs', openapi: '/openapi.json', llms: '/llms.txt', health: '/healthz', ready: '/readyz' };
 
 /**
@@ -66,13 +46,8 @@ export function replayHome(
     const headers = { ...NO_STORE, vary: 'Accept' };
     if (prefersHtml(request.headers.get('accept') ?? '')) {
       const commands = needsKeys ? keyedCommands(origin) : openCommands(origin, replays.list()[0]);
-      const page = replayHomePage({
-        version,
-        description: DESCRIPTION,
-        addresses: addressesOf(origin),
-        shown,
-        commands,
-      });
+      const addresses = addressesOf(origin);
+      const page = replayHomePage({ version, description: DESCRIPTION, addresses, shown, commands });
       return respond(set, page, { ...personalPageHeaders(), ...headers });
     }
     const authentication = needsKeys

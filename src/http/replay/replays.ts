@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Replay } from '../../replay/replay.ts';
 import { REPLAYS_MAX } from '../../replay/replays.ts';
 import { dataOf, described } from '../openapi/described.ts';
-import type { RefusalName } from '../openapi/refusals.ts';
+import { KEYED_REFUSALS } from '../openapi/refusals.ts';
 import { PATH } from '../parameters/path.ts';
 import { keyIdOf } from '../plugins/access.ts';
 import type { Caller } from '../plugins/authentication.ts';
@@ -35,13 +35,9 @@ const ReplayList = dataOf(
   Type.Array(ReplayResource, { maxItems: REPLAYS_MAX, description: 'In the order of creation.' }),
 );
 const ReplayAnswer = dataOf('ReplayAnswer', 'One replay.', ReplayResource);
-const ALWAYS_REFUSED: readonly RefusalName[] = [
-  ...(['BadRequest', 'Unauthorized', 'Forbidden'] as const),
-  ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
-];
 const DESCRIBED = {
   answer: ReplayAnswer,
-  refusals: ['NotFound', ...ALWAYS_REFUSED],
+  refusals: ['NotFound', ...KEYED_REFUSALS],
 } as const;
 
 /**
@@ -89,7 +85,7 @@ export function replaysController(
           description:
             'The replays that the key may access, in the order of creation: those that it created, and those of the process.',
           answer: ReplayList,
-          refusals: ALWAYS_REFUSED,
+          refusals: KEYED_REFUSALS,
         }),
       },
     )
@@ -119,7 +115,7 @@ export function replaysController(
           body: { required: false, schema: ReplayRequest },
           answers: { 201: 'The new replay.' },
           headers: ['Location'],
-          refusals: ['Conflict', 'NotFound', ...ALWAYS_REFUSED],
+          refusals: ['Conflict', 'NotFound', ...KEYED_REFUSALS],
         }),
       },
     )

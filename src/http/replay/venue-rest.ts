@@ -1,6 +1,8 @@
 import { Elysia } from 'elysia';
-import { priceHistory } from '../../replay/clob/price-history.ts';
-import { VenueQuotes } from '../../replay/clob/venue-quotes.ts';
+import { isFields, parsedJson } from '../../record/fields.ts';
+import { type HistoryWindow, priceHistory } from '../../replay/clob/price-history.ts';
+import { type BookSide, VenueQuotes } from '../../replay/clob/venue-quotes.ts';
+import { bodyOf } from '../request-body.ts';
 import {
   clobRefusal,
   type VenueAnswer,
@@ -10,8 +12,6 @@ import {
   type VenueRefusal,
   venueAnswers,
 } from './venue-answer.ts';
-import { historyWindow } from './venue-history.ts';
-import { itemsInBody, itemsInQuery, type RequestedAsset, sideIn } from './venue-items.ts';
 import { clobMarket, marketByToken, marketsPage, oneMarket } from './venue-markets.ts';
 import { liveActivity } from './venue-trades.ts';
 
@@ -157,4 +157,118 @@ function orNoBook(text: string | undefined): string {
 
 function invalidAsset(): VenueRefusal {
   return clobRefusal(400, 'Invalid token id');
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** The venue refuses longer windows between two times. */
+const WINDOW_MS_MAX = 15 * DAY_MS;
+
+/** The length of each interval, and the minimum minutes between its points. `1m` is a month. */
+const INTERVALS: ReadonlyMap<string, { readonly reachMs: number; readonly fidelityMin: number }> = new Map([
+  ['1h', { reachMs: HOUR_MS, fidelityMin: 1 }],
+  ['6h', { reachMs: 6 * HOUR_MS, fidelityMin: 1 }],
+  ['1d', { reachMs: DAY_MS, fidelityMin: 1 }],
+  ['1w', { reachMs: 7 * DAY_MS, fidelityMin: 5 }],
+  ['1m', { reachMs: 30 * DAY_MS, fidelityMin: 10 }],
+  ['max', { reachMs: 31 * DAY_MS, fidelityMin: 1 }],
+  ['all', { reachMs: 31 * DAY_MS, fidelityMin: 1 }],
+]);
+const INTERVAL_NAMES = [...INTERVALS.keys()].join(', ');
+const WHOLE = /^[1-9]\d{0,5}$/;
+const SECONDS = /^\d{1,12}(?:\.\d{1,9})?$/;
+
+/**
+ * The requested window of `/prices-history`: `startTs`, `endTs` (Unix seconds) or an `interval` that ends now; `fidelity` in
+ * minutes, 1 by default. Times are in shifted time, see Replay.shiftMs. Rules and refusals are the venue's.
+ */
+function historyWindow({ query, replay, nowMs }: VenueQuestion): HistoryWindow {
+  const fidelity = query.get('fidelity') ?? '1';
+  if (!WHOLE.test(fidelity)) throw invalid("'fidelity' must be a whole number of minutes");
+  const name = query.get('interval') ?? undefined;
+  const interval = name === undefined ? undefined : INTERVALS.get(name);
+  if (name !== undefined && interval === undefined) throw invalid(`'interval' must be one of ${INTERVAL_NAMES}`);
+  if (interval !== undefined && Number(fidelity) < interval.fidelityMin) {
+    throw invalid(`minimum 'fidelity' for '${name}' range is ${interval.fidelityMin}`);
+  }
+  const stepMs = Number(fidelity) * MINUTE_MS;
+  const startMs = secondsIn(query, 'startTs', replay.shiftMs);
+  const endMs = secondsIn(query, 'endTs', replay.shiftMs);
+  if (startMs === undefined) {
+    if (endMs !== undefined || interval === undefined) throw invalid("'startTs' or 'interval' is missing");
+    return { fromMs: Math.max(0, nowMs - interval.reachMs), toMs: nowMs, stepMs };
+  }
+  const toMs = endMs ?? nowMs;
+  if (toMs < startMs) throw invalid("'startTs' must not be later than 'endTs'");
+  if (toMs - startMs > WINDOW_MS_MAX) throw invalid("'startTs' and 'endTs' interval is too long");
+  return { fromMs: Math.max(0, startMs), toMs, stepMs };
+}
+
+/** Undefined if it is missing. */
+function secondsIn(query: URLSearchParams, name: string, shiftMs: number): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  if (!SECONDS.test(text)) throw invalid(`'${name}' must be a Unix time in seconds`);
+  return Math.floor(Number(text) * 1000) - shiftMs;
+}
+
+function invalid(what: string): VenueRefusal {
+  return clobRefusal(400, `invalid filters: ${what}`);
+}
+
+/** One asset of a request for several. */
+interface RequestedAsset {
+  readonly assetId: string;
+  readonly side: BookSide | undefined;
+}
+
+/** The venue's maximum (docs.polymarket.com). */
+const ITEMS_MAX = 500;
+/** Ten times the usual size of a body with ITEMS_MAX items. */
+const ITEMS_BYTES_MAX = 1024 * 1024;
+
+/** Reads BUY or SELL, in upper or lower case. */
+function sideIn(text: string | null): BookSide {
+  const side = text?.toUpperCase();
+  if (side === 'BUY' || side === 'SELL') return side;
+  throw clobRefusal(400, 'Invalid side');
+}
+
+/** The items of a request with a body: `[{"token_id": "…", "side": "BUY"}, …]`, or `{"token_ids": ["…", …]}`, which many programs send. */
+async function itemsInBody(request: Request): Promise<() => RequestedAsset[]> {
+  const text = (await bodyOf(request, ITEMS_BYTES_MAX))?.toString();
+  return () => {
+    const body = text === undefined ? undefined : parsedJson(text);
+    if (Array.isArray(body)) return checked(body.map(itemOf));
+    if (!isFields(body) || !Array.isArray(body.token_ids) || body.token_ids.length === 0) throw invalidPayload();
+    return checked(body.token_ids.map((token_id) => itemOf({ token_id })));
+  };
+}
+
+/** The items of a request without one: `token_ids=A,B`, and `sides=BUY,SELL` in the same order. */
+function itemsInQuery(query: URLSearchParams): RequestedAsset[] {
+  const listOf = (name: string) => query.getAll(name).flatMap((list) => list.split(','));
+  const sides = listOf('sides');
+  const assetIds = listOf('token_ids').filter((assetId) => assetId !== '');
+  if (assetIds.length === 0) throw invalidPayload();
+  const sideAt = (index: number) => (sides[index] === undefined ? undefined : sideIn(sides[index]));
+  return checked(assetIds.map((assetId, index) => ({ assetId, side: sideAt(index) })));
+}
+
+function checked(items: RequestedAsset[]): RequestedAsset[] {
+  if (items.length > ITEMS_MAX) throw clobRefusal(400, 'Payload exceeds the limit');
+  return items;
+}
+
+function itemOf(item: unknown): RequestedAsset {
+  if (!isFields(item) || typeof item.token_id !== 'string') throw invalidPayload();
+  const { token_id: assetId, side } = item;
+  if (side === undefined || side === null || side === '') return { assetId, side: undefined };
+  if (typeof side !== 'string') throw invalidPayload();
+  return { assetId, side: sideIn(side) };
+}
+
+function invalidPayload(): VenueRefusal {
+  return clobRefusal(400, 'Invalid payload');
 }

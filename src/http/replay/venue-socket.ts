@@ -7,12 +7,6 @@ import { type ReplaySocketDeps, replaySocketHooks } from './replay-socket.ts';
 import { refusePlainGet, type SocketSession } from './socket.ts';
 import type { VenueDeps } from './venue-answer.ts';
 
-const MARKET_PATH = '/ws/market';
-const USER_PATH = '/ws/user';
-const RTDS_PATH = '/rtds';
-/** At its own host RTDS has the root; a plain GET of the root has another answer. */
-const ROOT = '/';
-
 /**
  * The venue's market channel, its user channel and RTDS: each socket is a session of the replay that its path names. On a replay that takes
  * no orders the user channel has no messages; it answers a PING.
@@ -24,14 +18,16 @@ export function venueSocketController(deps: ReplaySocketDeps, deskOf: VenueDeps[
     return desk === undefined ? silent(session) : new UserSession(session, desk);
   });
   const rtds = replaySocketHooks(deps, (session) => new RtdsSession(session));
-  return new Elysia({ name: 'venue-socket' })
-    .ws(MARKET_PATH, market)
-    .get(MARKET_PATH, refusePlainGet)
-    .ws(USER_PATH, user)
-    .get(USER_PATH, refusePlainGet)
-    .ws(RTDS_PATH, rtds)
-    .get(RTDS_PATH, refusePlainGet)
-    .ws(ROOT, rtds);
+  const app = new Elysia({ name: 'venue-socket' });
+  for (const [path, hooks] of [
+    ['/ws/market', market],
+    ['/ws/user', user],
+    ['/rtds', rtds],
+  ] as const) {
+    app.ws(path, hooks).get(path, refusePlainGet);
+  }
+  // At its own host RTDS has the root; a plain GET of the root has another answer.
+  return app.ws('/', rtds);
 }
 
 function silent({ connection }: SessionDeps): SocketSession {

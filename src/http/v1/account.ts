@@ -1,10 +1,11 @@
 import { Elysia } from 'elysia';
+import { Type } from 'typebox';
 import { usageOf } from '../../account/account-usage.ts';
 import type { NamedUsage } from '../../account/usage-series.ts';
 import { AccountResource, hasOneOwner } from '../../domain/account.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
-import { tierResource } from '../../domain/tier.ts';
+import { TierResource, tierResource } from '../../domain/tier.ts';
 import { USAGE_KEYS_MAX, UsageResource } from '../../domain/usage.ts';
 import type { Registry } from '../../store/registry.ts';
 import type { Usage } from '../../store/usage.ts';
@@ -111,4 +112,28 @@ export function accountController(
 
 function byName(list: readonly NamedUsage[]): NamedUsage[] {
   return list.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const TierList = dataOf('TierList', 'The live tier catalog.', Type.Array(TierResource, { description: 'The tiers.' }));
+
+export function tiersController({ access, responder }: ControllerDeps, { database, tiers }: Registry) {
+  return new Elysia({ name: 'tiers' }).use(access).get(
+    '/v1/billing/tiers',
+    ({ exchange }) => {
+      // Without asOf: tiers have no history.
+      const data = database.readShared(() => tiers.list().map(tierResource));
+      return responder.document({ data }, negotiate(exchange));
+    },
+    {
+      grant: 'any',
+      query: parameters({}),
+      detail: described('tiers', {
+        summary: 'Tier catalog',
+        description:
+          'The live catalog: the grants of each tier, and its allowed requests per minute. Any valid key may read it.',
+        answer: TierList,
+        examples: { catalog: '/v1/billing/tiers' },
+      }),
+    },
+  );
 }

@@ -15,6 +15,7 @@ import { formatInstant } from '../../domain/instant.ts';
 import { type Payment, type PaymentQuote, PaymentRefused } from '../../domain/payment.ts';
 import type { Registry } from '../../store/registry.ts';
 import { dataOf, described, orNull } from '../openapi/described.ts';
+import { KEYED_REFUSALS } from '../openapi/refusals.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
 import { HISTORY_QUERY, HISTORY_ROUTE } from '../parameters/query.ts';
@@ -44,10 +45,7 @@ const PENDING = { 200: 'The payment is mined, and the tier granted.', 202: 'Not 
 const ROUTE = { grant: 'any', query: parameters({}) } as const;
 /** The routes read bodies themselves, with a bound. */
 const POSTED = { ...ROUTE, parse: 'none' } as const;
-const REFUSED = [
-  ...(['BadRequest', 'Unauthorized', 'Forbidden', 'NotFound', 'PaymentConflict'] as const),
-  ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
-];
+const REFUSED = [...KEYED_REFUSALS, 'NotFound', 'PaymentConflict'] as const;
 const REFUSED_BODY = ['ContentTooLarge', 'UnsupportedMediaType'] as const;
 
 const ChainList = dataOf(

@@ -16,6 +16,7 @@ import type { Exchange } from '../response/response.ts';
 import { encodeCursor } from './cursor.ts';
 import type { Lookup } from './lookup.ts';
 import { pageOf, type SeriesQuery, seriesPageOf } from './pagination.ts';
+import { Slots } from './slots.ts';
 
 /** Dependencies of every controller of /v1. */
 export interface ControllerDeps {
@@ -28,6 +29,11 @@ export interface ControllerDeps {
   /** Settles after other requests had their turn. Each turn settles one waiting call; keys take turns (FairQueue). */
   readonly nextTurn: (keyId: string | undefined) => Promise<void>;
   readonly counts: RequestCounts;
+}
+
+/** Limits the open requests of one kind, which all processes of the server count. `kind`: see Slots. */
+export function slotsFor({ counts }: ControllerDeps, kind: string, max: number, perKeyMax: number): Slots {
+  return new Slots(kind, { max, perKeyMax }, counts.openRequests(kind));
 }
 
 const { coin, conditionId } = PATH;

@@ -11,8 +11,7 @@ import { EXAMPLE_MARKET_WITH_GAP } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
 import { negotiate } from '../response/responder.ts';
-import { type ControllerDeps, MARKET_PATH } from './controller.ts';
-import { Slots } from './slots.ts';
+import { type ControllerDeps, MARKET_PATH, slotsFor } from './controller.ts';
 
 /** Maximum number of open coverage requests about markets with more snapshots than a page. */
 const COVERAGES_MAX = 256;
@@ -25,11 +24,7 @@ const CoverageAnswer = dataOf('CoverageAnswer', 'The coverage of a market.', Cov
 export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs) {
   const { access, archive, lookup, responder, nextTurn } = deps;
   const coverages = new Coverages(archive.database.path, () => nextTurn(undefined));
-  const slots = new Slots(
-    'coverage requests',
-    { max: COVERAGES_MAX, perKeyMax: COVERAGES_PER_KEY_MAX },
-    deps.counts.openRequests('coverage requests'),
-  );
+  const slots = slotsFor(deps, 'coverage requests', COVERAGES_MAX, COVERAGES_PER_KEY_MAX);
   return new Elysia({ name: 'coverage' }).use(access).get(
     '/v1/:coin/markets/:conditionId/coverage',
     async ({ params, exchange, asOfMs }) => {

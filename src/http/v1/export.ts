@@ -14,9 +14,8 @@ import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
 import { PULLED_BODY_HEADERS, pulledBody } from '../response/pulled-body.ts';
-import { answerAboutMarket, type ControllerDeps, MARKET_PATH } from './controller.ts';
+import { answerAboutMarket, type ControllerDeps, MARKET_PATH, slotsFor } from './controller.ts';
 import { refused, windowOf } from './pagination.ts';
-import { Slots } from './slots.ts';
 
 const { format, shape, type, numbers, from, to, outcome, interval, depth, asOf } = QUERY;
 
@@ -32,11 +31,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
   // A step is written and copied before the next one: one buffer serves all exports.
   const out = new ByteBuffer();
   const openings = exportOpenings();
-  const slots = new Slots(
-    'exports',
-    { max: EXPORTS_MAX, perKeyMax: EXPORTS_PER_KEY_MAX },
-    deps.counts.openRequests('exports'),
-  );
+  const slots = slotsFor(deps, 'exports', EXPORTS_MAX, EXPORTS_PER_KEY_MAX);
   return new Elysia({ name: 'export' }).use(access).get(
     '/v1/:coin/markets/:conditionId/export',
     ({ params, query, exchange, accessCheck, asOfMs }) => {

@@ -12,11 +12,9 @@ import { dataOf, described } from '../openapi/described.ts';
 import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
-import { documentPieces } from '../response/document-pieces.ts';
-import type { Negotiated } from '../response/responder.ts';
-import { answerAboutMarket, type ControllerDeps, MARKET_PATH } from './controller.ts';
+import type { Format, Negotiated, Responder } from '../response/responder.ts';
+import { answerAboutMarket, type ControllerDeps, MARKET_PATH, slotsFor } from './controller.ts';
 import { refused } from './pagination.ts';
-import { Slots } from './slots.ts';
 
 const { from, to, columns, outcome, asOf } = QUERY;
 const HEAT_MAP_QUERY = parameters({ from, to, columns, outcome, asOf });
@@ -33,11 +31,7 @@ const HeatMapAnswer = dataOf('HeatMapAnswer', 'The heat map of one outcome.', He
 /** The books of a market's outcome over time, for a picture. */
 export function heatmapController(deps: ControllerDeps) {
   const { access, archive, responder, nextTurn } = deps;
-  const slots = new Slots(
-    'heat maps',
-    { max: HEAT_MAPS_MAX, perKeyMax: HEAT_MAPS_PER_KEY_MAX },
-    deps.counts.openRequests('heat maps'),
-  );
+  const slots = slotsFor(deps, 'heat maps', HEAT_MAPS_MAX, HEAT_MAPS_PER_KEY_MAX);
 
   /** The bytes of the heat map, in a view of its own, with the market as it is there. */
   const madeInTurns = async ({ conditionId }: StoredMarket, query: HeatMapQuery, { format, keyId }: Negotiated) => {
@@ -143,4 +137,37 @@ function heatMapFields(
     to: formatInstant(query.toMs),
     prices: [...prices],
   };
+}
+
+/** The bytes after the list of a document as JSON: the ends of the list, of `data` and of the document. */
+const JSON_END = Buffer.from(']}}');
+const COMMA = Buffer.from(',');
+
+/** `{data: {...fields, [name]: items}}` as `Responder.encode` writes it, in pieces of at most `itemsMax` items. */
+function* documentPieces<T>(
+  responder: Responder,
+  format: Format,
+  { fields, name, items, resourceOf, itemsMax }: ListDocument<T>,
+): Generator<Uint8Array> {
+  const isJson = format === 'json';
+  // In msgpack a list begins with its length, and a zero is one byte.
+  const zeros = isJson ? [] : items.map(() => 0);
+  const empty = responder.encode({ data: { ...fields, [name]: zeros } }, format);
+  yield empty.subarray(0, empty.length - (isJson ? JSON_END.length : zeros.length));
+  for (let from = 0; from < items.length; from += itemsMax) {
+    const encoded = items
+      .slice(from, from + itemsMax)
+      .map((item) => responder.encode(resourceOf(item), format).slice());
+    yield Buffer.concat(isJson ? encoded.flatMap((item, i) => (from + i === 0 ? [item] : [COMMA, item])) : encoded);
+  }
+  if (isJson) yield JSON_END;
+}
+
+/** A document whose `data` has one long list, as its last field. */
+interface ListDocument<T> {
+  readonly fields: object;
+  readonly name: string;
+  readonly items: readonly T[];
+  readonly resourceOf: (item: T) => object;
+  readonly itemsMax: number;
 }

@@ -123,57 +123,31 @@ export function marketsController(deps: ControllerDeps) {
     .get(
       '/v1/:coin/markets',
       ({ params, query, exchange, asOfMs }) => {
-        const {
-          limit,
-          skip,
-          tf: timeframe,
-          search,
-          recorded,
-          closed,
-          date: begins,
-          winner,
-          gaps,
-          volumeMin,
-          sort,
-          include,
-        } = query;
+        const { limit, skip, sort, volumeMin } = query;
         if (asOfMs !== undefined && !sort.endsWith('window'))
           throw refused('sort', 'must be window or -window with asOf');
         if (asOfMs !== undefined && volumeMin !== undefined) throw refused('volumeMin', 'cannot be used with asOf');
         const filter = {
-          timeframe,
-          search,
-          recorded,
-          closed,
-          begins,
-          winner,
-          gaps,
+          timeframe: query.tf,
+          search: query.search,
+          recorded: query.recorded,
+          closed: query.closed,
+          begins: query.date,
+          winner: query.winner,
+          gaps: query.gaps,
           volumeMin,
           sort,
           ...windowOf(query),
         };
-        const requested = { limit, skip, filter, hasCounts: include === 'counts', asOfMs };
+        const requested = { limit, skip, filter, hasCounts: query.include === 'counts', asOfMs };
         return answerList(exchange, params.coin, requested);
       },
       {
         grant: 'markets',
         params: COIN_PATH,
         query: parameters({
-          tf,
-          limit,
-          skip,
-          search,
-          recorded,
-          closed,
-          from,
-          to,
-          date,
-          winner,
-          gaps,
-          volumeMin,
-          sort,
-          include,
-          asOf,
+          ...{ tf, limit, skip, search, recorded, closed, from, to, date, winner, gaps },
+          ...{ volumeMin, sort, include, asOf },
         }),
         detail: described('markets', {
           summary: 'Markets of a coin',

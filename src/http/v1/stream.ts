@@ -12,10 +12,9 @@ import type { AccessCheck } from '../plugins/access.ts';
 import { PULLED_BODY_HEADERS, pulledBody } from '../response/pulled-body.ts';
 import { EVENT_STREAM_TYPE } from '../response/responder.ts';
 import { shownSnapshot } from '../response/snapshot-page-writer.ts';
-import { type ControllerDeps, MARKET_PATH } from './controller.ts';
+import { type ControllerDeps, MARKET_PATH, slotsFor } from './controller.ts';
 import { EventWriter } from './event-writer.ts';
 import { outcomesOf, windowOf } from './pagination.ts';
-import { Slots } from './slots.ts';
 import { SnapshotStream } from './snapshot-stream.ts';
 import { readEventId, type StreamPosition } from './stream-events.ts';
 
@@ -49,11 +48,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
   const { access, archive, lookup, responder } = deps;
   // A slice is written and copied before the next one: one writer serves all streams.
   const writer = new EventWriter();
-  const slots = new Slots(
-    'streams',
-    { max: STREAMS_MAX, perKeyMax: STREAMS_PER_KEY_MAX },
-    deps.counts.openRequests('streams'),
-  );
+  const slots = slotsFor(deps, 'streams', STREAMS_MAX, STREAMS_PER_KEY_MAX);
   return new Elysia({ name: 'stream' }).use(access).get(
     '/v1/:coin/markets/:conditionId/stream',
     ({ params, query, exchange, accessCheck, asOfMs }) => {

@@ -5,7 +5,7 @@ import type { Registry } from '../../store/registry.ts';
 import type { Usage } from '../../store/usage.ts';
 import { unroutedResponse } from '../plugins/errors.ts';
 import type { MountedPaths } from '../plugins/mounted-paths.ts';
-import { accountController } from './account.ts';
+import { accountController, tiersController } from './account.ts';
 import { billingController } from './billing.ts';
 import { coinsController } from './coins.ts';
 import type { ControllerDeps } from './controller.ts';
@@ -15,11 +15,9 @@ import { exportController } from './export.ts';
 import { heatmapController } from './heatmap.ts';
 import { marketsController } from './markets.ts';
 import { midpointsController } from './midpoints.ts';
-import { pricesController } from './prices.ts';
-import { quotesController } from './quotes.ts';
+import { pricesController, quotesController } from './prices.ts';
 import { snapshotsController } from './snapshots.ts';
 import { streamController } from './stream.ts';
-import { tiersController } from './tiers.ts';
 
 /** Dependencies of single controllers. */
 interface V1Deps {
