@@ -16,6 +16,8 @@ export interface Column<Row> {
 export interface TableContent<Row> {
   /** The name of the table for readers of the page. */
   readonly label: string;
+  /** True: the name is also a heading above the table. */
+  readonly isTitled?: boolean;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   /** The sentence that is shown when there are no rows. */
@@ -27,7 +29,16 @@ export interface TableContent<Row> {
 }
 
 /** A table in a card. On a phone each row is a list of its cells with their headings. */
-export function Table<Row>({ label, columns, rows, empty, isQuiet, isDense = false }: TableContent<Row>) {
+export function Table<Row>({ isTitled = false, ...content }: TableContent<Row>) {
+  return (
+    <>
+      {isTitled && <h2>{content.label}</h2>}
+      <Rows {...content} />
+    </>
+  );
+}
+
+function Rows<Row>({ label, columns, rows, empty, isQuiet, isDense = false }: Omit<TableContent<Row>, 'isTitled'>) {
   if (rows.length === 0) return <p class="card quiet">{empty}</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it

@@ -73,10 +73,10 @@ export function heatMapSvg({ title, map, window, fromMs, toMs, marks = [] }: Plo
   const edges = [...columnX, area.left + area.width];
   const lines = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="13" fill="#1f2328" role="img" aria-labelledby="title">`,
-    `<title id="title">${escaped(title)}</title>`,
+    `<title id="title">${Bun.escapeHTML(title)}</title>`,
     '<defs><pattern id="gap" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="7" height="7" fill="#fff"/><rect width="2" height="7" fill="#57606a"/></pattern></defs>',
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
-    hasTexts ? `<text x="${area.left}" y="26" font-size="16" font-weight="600">${escaped(title)}</text>` : '',
+    hasTexts ? `<text x="${area.left}" y="26" font-size="16" font-weight="600">${Bun.escapeHTML(title)}</text>` : '',
     // Grey remains where there is no book.
     ranges(map.columns, ({ book }) => book !== undefined, edges, area, '#fff', '#eaeef2'),
     ...(shading === undefined ? [] : SIDES.flatMap((side) => cells(map, side, shading, edges, y))),
@@ -228,8 +228,4 @@ function legend(shading: Shading | undefined): string[] {
 /** The size at which a shade begins. */
 function sizeText(shade: number, shading: Shading): string {
   return roundedSize(sizeOfShade(shade, shading));
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -37,14 +37,10 @@ class Batch {
   readonly #groups = new Map<string, Group>();
   readonly #answered = Promise.withResolvers<Counted | undefined>();
   #length = 1;
-  #requests = 0;
+  requests = 0;
 
   get size(): number {
     return this.#groups.size;
-  }
-
-  get requests(): number {
-    return this.#requests;
   }
 
   /** `requests`: 0 or 1. */
@@ -59,7 +55,7 @@ class Batch {
     }
     const place = group.requests;
     group.requests += requests;
-    this.#requests += requests;
+    this.requests += requests;
     const counted = await this.#answered.promise;
     if (counted === undefined) return undefined;
     const later = counted[group.at]! - place - requests;

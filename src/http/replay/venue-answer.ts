@@ -67,6 +67,15 @@ export function venueAnswers({ replays, catalog, queueOf }: Pick<VenueDeps, 'rep
     const query = new URLSearchParams(searchOf(request));
     return { replay, nowMs: replay.clock.nowMs, query, params, catalog, host: hostNameOf(request.headers) };
   };
+  const later =
+    (answer: (question: VenueQuestion, request: Request) => Promise<VenueAnswer>) =>
+    async (context: VenueContext): Promise<Response> => {
+      try {
+        return sent(context, await answer(questionOf(context), context.request));
+      } catch (error) {
+        return refused(context, error);
+      }
+    };
   return {
     /** From one state of the archive. `headers` describe a text that is not JSON. */
     now:
@@ -87,34 +96,20 @@ export function venueAnswers({ replays, catalog, queueOf }: Pick<VenueDeps, 'rep
      * What may take long: its steps are made a few milliseconds at a time, each time from the state that the archive has then. It ends when
      * the client has left.
      */
-    inTurns:
-      (answer: (question: VenueQuestion) => Iterator<unknown, VenueAnswer>) =>
-      async (context: VenueContext): Promise<Response> => {
-        const question = questionOf(context);
+    inTurns: (answer: (question: VenueQuestion) => Iterator<unknown, VenueAnswer>) =>
+      later(async (question, request) => {
         const { database } = question.replay.archive;
-        const queue = queueOf(context.request);
-        try {
-          const steps = database.readShared(() => answer(question));
-          for (;;) {
-            const found = database.readShared(() => resultWithin(steps, TASK_MS));
-            if (found !== undefined) return sent(context, found);
-            if (context.request.signal.aborted) return sent(context, '');
-            await queue.next();
-          }
-        } catch (error) {
-          return refused(context, error);
+        const queue = queueOf(request);
+        const steps = database.readShared(() => answer(question));
+        for (;;) {
+          const found = database.readShared(() => resultWithin(steps, TASK_MS));
+          if (found !== undefined) return found;
+          if (request.signal.aborted) return '';
+          await queue.next();
         }
-      },
+      }),
     /** What waits for the replay, and reads the archive by itself. */
-    later:
-      (answer: (question: VenueQuestion, request: Request) => Promise<VenueAnswer>) =>
-      async (context: VenueContext): Promise<Response> => {
-        try {
-          return sent(context, await answer(questionOf(context), context.request));
-        } catch (error) {
-          return refused(context, error);
-        }
-      },
+    later,
   };
 }
 

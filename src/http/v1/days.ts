@@ -4,8 +4,7 @@ import { DAYS_MAX, DayResource, dayResource, type RecordedDay } from '../../doma
 import { dataOf, described } from '../openapi/described.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
-import { answerAboutCoin } from './coin-answer.ts';
-import { COIN_PATH, type ControllerDeps } from './controller.ts';
+import { answerAboutCoin, COIN_PATH, type ControllerDeps } from './controller.ts';
 import { windowOf } from './pagination.ts';
 
 const { tf, from, to, asOf } = QUERY;

@@ -44,15 +44,9 @@ export function heatmapController(deps: ControllerDeps) {
     for (; step.done !== true; step = steps.next()) await nextTurn(keyId);
     const { columns: items, ...map } = step.value;
     const fields = heatMapFields(market, query, map);
-    const list = {
-      fields,
-      name: 'columns',
-      items,
-      resourceOf: (column: HeatMapColumn) => columnResource(column, query.hasTrades === true),
-      itemsMax: COLUMNS_IN_PIECE_MAX,
-    };
+    const resourceOf = (column: HeatMapColumn) => columnResource(column, query.hasTrades === true);
     const pieces: Uint8Array[] = [];
-    for (const piece of documentPieces(responder, format, list)) {
+    for (const piece of documentPieces(responder, format, fields, items, resourceOf)) {
       pieces.push(piece);
       await nextTurn(keyId);
     }
@@ -143,31 +137,26 @@ function heatMapFields(
 const JSON_END = Buffer.from(']}}');
 const COMMA = Buffer.from(',');
 
-/** `{data: {...fields, [name]: items}}` as `Responder.encode` writes it, in pieces of at most `itemsMax` items. */
-function* documentPieces<T>(
+/** `{data: {...fields, columns}}` as `Responder.encode` writes it, in pieces of at most COLUMNS_IN_PIECE_MAX columns. */
+function* documentPieces(
   responder: Responder,
   format: Format,
-  { fields, name, items, resourceOf, itemsMax }: ListDocument<T>,
+  fields: object,
+  columns: readonly HeatMapColumn[],
+  resourceOf: (column: HeatMapColumn) => object,
 ): Generator<Uint8Array> {
   const isJson = format === 'json';
   // In msgpack a list begins with its length, and a zero is one byte.
-  const zeros = isJson ? [] : items.map(() => 0);
-  const empty = responder.encode({ data: { ...fields, [name]: zeros } }, format);
+  const zeros = isJson ? [] : columns.map(() => 0);
+  const empty = responder.encode({ data: { ...fields, columns: zeros } }, format);
   yield empty.subarray(0, empty.length - (isJson ? JSON_END.length : zeros.length));
-  for (let from = 0; from < items.length; from += itemsMax) {
-    const encoded = items
-      .slice(from, from + itemsMax)
-      .map((item) => responder.encode(resourceOf(item), format).slice());
-    yield Buffer.concat(isJson ? encoded.flatMap((item, i) => (from + i === 0 ? [item] : [COMMA, item])) : encoded);
+  for (let from = 0; from < columns.length; from += COLUMNS_IN_PIECE_MAX) {
+    const encoded = columns
+      .slice(from, from + COLUMNS_IN_PIECE_MAX)
+      .map((column) => responder.encode(resourceOf(column), format).slice());
+    yield Buffer.concat(
+      isJson ? encoded.flatMap((column, i) => (from + i === 0 ? [column] : [COMMA, column])) : encoded,
+    );
   }
   if (isJson) yield JSON_END;
-}
-
-/** A document whose `data` has one long list, as its last field. */
-interface ListDocument<T> {
-  readonly fields: object;
-  readonly name: string;
-  readonly items: readonly T[];
-  readonly resourceOf: (item: T) => object;
-  readonly itemsMax: number;
 }

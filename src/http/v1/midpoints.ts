@@ -9,8 +9,7 @@ import type { StoredMarket } from '../../store/markets.ts';
 import { dataOf, described } from '../openapi/described.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
-import { answerAboutCoin } from './coin-answer.ts';
-import { COIN_PATH, type ControllerDeps } from './controller.ts';
+import { answerAboutCoin, COIN_PATH, type ControllerDeps } from './controller.ts';
 
 const { markets, points, outcome, asOf } = QUERY;
 

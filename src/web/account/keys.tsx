@@ -87,13 +87,8 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
   );
 }
 
-interface KeyContent {
-  readonly apiKey: UsedKey;
-  readonly nowMs: InstantMs;
-}
-
 /** Badges for the state of a key, and for the limits that not every key has. */
-function Limits({ apiKey, nowMs }: KeyContent) {
+function Limits({ apiKey, nowMs }: { readonly apiKey: UsedKey; readonly nowMs: InstantMs }) {
   const { requestsPerMinute, asOfMs } = apiKey;
   return (
     <>

@@ -100,9 +100,9 @@ function Minutes({ minutes }: { readonly minutes: readonly Minute[] }) {
   if (minutes.length === 0) return null;
   return (
     <>
-      <h2>Requests in the current minute</h2>
       <Table
         label="Requests in the current minute"
+        isTitled
         columns={[
           { heading: 'Key', class: 'long', cell: ({ name }) => name },
           {
@@ -191,19 +191,17 @@ function actorText(actorId: number | undefined, ownId: number): string {
 
 function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; readonly ownId: number }) {
   return (
-    <>
-      <h2>Latest activity</h2>
-      <Table
-        label="Latest activity"
-        isDense
-        columns={[
-          { heading: 'Activity', class: 'long', cell: auditSentence },
-          { heading: 'By', isPlain: true, cell: ({ actorId }) => actorText(actorId, ownId) },
-          { heading: 'Time', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },
-        ]}
-        rows={entries}
-        empty="No activity yet."
-      />
-    </>
+    <Table
+      label="Latest activity"
+      isTitled
+      isDense
+      columns={[
+        { heading: 'Activity', class: 'long', cell: auditSentence },
+        { heading: 'By', isPlain: true, cell: ({ actorId }) => actorText(actorId, ownId) },
+        { heading: 'Time', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },
+      ]}
+      rows={entries}
+      empty="No activity yet."
+    />
   );
 }

@@ -21,9 +21,9 @@ export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; r
   }));
   return (
     <>
-      <h2>Passkeys</h2>
       <Table
         label="Passkeys"
+        isTitled
         columns={[
           { heading: 'Name', cell: ({ id, name }) => <span title={id}>{name}</span> },
           { heading: 'Added', cell: ({ createdMs }) => <Time ms={createdMs} /> },

@@ -75,27 +75,25 @@ export function planPage(
         have it from their next request on.
       </p>
       {unexpired.length > 0 && (
-        <>
-          <h2>Periods</h2>
-          <Table
-            label="Periods"
-            columns={[
-              {
-                heading: 'Tier',
-                cell: ({ tier, startsMs }) => (
-                  <>
-                    {nameOf(tier)} {startsMs > nowMs && <span class="badge">later</span>}
-                  </>
-                ),
-              },
-              { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
-              { heading: 'Until', cell: ({ endsMs: untilMs }) => <Time ms={untilMs} or="no end" /> },
-              { heading: 'By', cell: ({ source }) => SOURCES[source] },
-            ]}
-            rows={unexpired}
-            empty=""
-          />
-        </>
+        <Table
+          label="Periods"
+          isTitled
+          columns={[
+            {
+              heading: 'Tier',
+              cell: ({ tier, startsMs }) => (
+                <>
+                  {nameOf(tier)} {startsMs > nowMs && <span class="badge">later</span>}
+                </>
+              ),
+            },
+            { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
+            { heading: 'Until', cell: ({ endsMs: untilMs }) => <Time ms={untilMs} or="no end" /> },
+            { heading: 'By', cell: ({ source }) => SOURCES[source] },
+          ]}
+          rows={unexpired}
+          empty=""
+        />
       )}
       {billing?.settings.seller && <BuyerForm lines={database.read(() => registry.invoices.buyer(id))} />}
       <Receipts deps={{ registry, billing }} accountId={id} query={query} />
@@ -143,30 +141,28 @@ function Receipts({ deps: { registry, billing }, accountId, query }: ReceiptsCon
     );
   if (billing === undefined && find(1).length === 0) return null;
   return (
-    <>
-      <h2>Receipts</h2>
-      <List
-        label="Receipts"
-        path={PLAN_PATH}
-        query={query}
-        cursor="before"
-        size={10}
-        find={find}
-        columns={[
-          {
-            heading: 'Tier',
-            class: 'nowrap',
-            cell: ({ quote, tier }) => <a href={`${PLAN_PATH}/${quote.id}`}>{tier}</a>,
-          },
-          { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
-          amountColumn(billing),
-          { heading: 'State', cell: (payment) => <State payment={payment} /> },
-          { heading: 'From', cell: ({ term }) => <Time ms={term?.startsMs} /> },
-          { heading: 'Until', cell: ({ term }) => <Time ms={term?.endsMs} /> },
-          transactionColumn(billing),
-        ]}
-        empty="You have bought nothing yet."
-      />
-    </>
+    <List
+      label="Receipts"
+      isTitled
+      path={PLAN_PATH}
+      query={query}
+      cursor="before"
+      size={10}
+      find={find}
+      columns={[
+        {
+          heading: 'Tier',
+          class: 'nowrap',
+          cell: ({ quote, tier }) => <a href={`${PLAN_PATH}/${quote.id}`}>{tier}</a>,
+        },
+        { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+        amountColumn(billing),
+        { heading: 'State', cell: (payment) => <State payment={payment} /> },
+        { heading: 'From', cell: ({ term }) => <Time ms={term?.startsMs} /> },
+        { heading: 'Until', cell: ({ term }) => <Time ms={term?.endsMs} /> },
+        transactionColumn(billing),
+      ]}
+      empty="You have bought nothing yet."
+    />
   );
 }

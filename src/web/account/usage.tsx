@@ -13,10 +13,9 @@ import { USAGE_SCRIPT } from '../scripts.ts';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
 import { intervalText } from '../usage/chart-data.ts';
-import { UsageChart } from '../usage/usage-chart.tsx';
 import { csvCounts, csvFile, LINES_MAX } from '../usage/usage-csv.ts';
 import { type ChosenRange, chosenRange, RangeForm } from '../usage/usage-range.tsx';
-import { Route, UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
+import { Route, UsageChart, UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 
 export const USAGE_PATH = '/account/usage';
 /** Keys on the page: an account may have had thousands. */

@@ -76,8 +76,7 @@ export async function pageOfAccount(
       <h2>Grants</h2>
       <Grants grants={granted} catalog={catalog} nowMs={nowMs} />
       {!isDeleted && <GrantForm id={id} catalog={catalog} typed={refused?.typed} />}
-      <h2>Keys</h2>
-      <Table label="Keys" columns={keyColumns(catalog, nowMs)} rows={keys} empty="This account has no keys." />
+      <Table label="Keys" isTitled columns={keyColumns(catalog, nowMs)} rows={keys} empty="This account has no keys." />
       {!isDeleted && (
         <>
           <h2>Access</h2>

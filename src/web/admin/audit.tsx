@@ -6,8 +6,7 @@ import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import type { Column } from '../table.tsx';
 import { Time } from '../time.tsx';
-import { ACCOUNT_FILTER, filteredAccount } from './account-filter.ts';
-import { AccountLink } from './shown-account.tsx';
+import { ACCOUNT_FILTER, AccountLink, filteredAccount } from './shown-account.tsx';
 
 export const AUDIT_PATH = '/admin/audit';
 export const AUDIT_LABEL = 'Entries of the audit';

@@ -11,8 +11,7 @@ import { amountColumn, State, tokenText, transactionColumn } from '../shown-paym
 import { type Column, Table } from '../table.tsx';
 import { numberText, usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import { ACCOUNT_FILTER, filteredAccount } from './account-filter.ts';
-import { AccountLink } from './shown-account.tsx';
+import { ACCOUNT_FILTER, AccountLink, filteredAccount } from './shown-account.tsx';
 
 export const PAYMENTS_PATH = '/admin/payments';
 /** The number of sums, each of a month and a token, that the page lists. */

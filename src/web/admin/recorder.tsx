@@ -69,17 +69,9 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
       <h2>Archive</h2>
       <Facts facts={archiveFacts(archive.database.readShared(() => archiveSizes(archive)))} />
       {server !== undefined && (
-        <>
-          <h2>Processes</h2>
-          <Table label="Processes" columns={processColumns(server.processes)} rows={server.processes} empty="" />
-        </>
+        <Table label="Processes" isTitled columns={processColumns(server.processes)} rows={server.processes} empty="" />
       )}
-      {known.length > 0 && (
-        <>
-          <h2>Nodes</h2>
-          <Table label="Nodes" isDense columns={NODE_COLUMNS(now)} rows={known} empty="" />
-        </>
-      )}
+      {known.length > 0 && <Table label="Nodes" isTitled isDense columns={NODE_COLUMNS(now)} rows={known} empty="" />}
     </>,
   );
   return isLive ? { ...page, headers: { ...page.headers, refresh: String(REFRESH_SECONDS) } } : page;
@@ -89,14 +81,12 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
 function State({ status }: { readonly status: RecorderStatus }) {
   const { sockets, windows, gaps, missed, writtenMs } = status;
   const table = <Row,>(columns: readonly Column<Row>[], content: Omit<TableContent<Row>, 'columns'>) => (
-    <>
-      <h2>{content.label}</h2>
-      <Table
-        {...content}
-        isDense
-        columns={columns.map((column, index) => ({ ...column, isRowHeading: index === 0 }))}
-      />
-    </>
+    <Table
+      {...content}
+      isTitled
+      isDense
+      columns={columns.map((column, index) => ({ ...column, isRowHeading: index === 0 }))}
+    />
   );
   return (
     <>

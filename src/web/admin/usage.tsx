@@ -6,10 +6,9 @@ import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { USAGE_SCRIPT } from '../scripts.ts';
 import { numberText } from '../texts.ts';
-import { UsageChart } from '../usage/usage-chart.tsx';
 import { csvCounts, csvFile } from '../usage/usage-csv.ts';
 import { chosenRange, RangeForm } from '../usage/usage-range.tsx';
-import { UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
+import { UsageChart, UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 import { AccountLink } from './shown-account.tsx';
 
 export const SERVICE_USAGE_PATH = '/admin/usage';

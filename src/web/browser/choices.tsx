@@ -5,6 +5,11 @@ interface ChoicesContent<Option extends string> {
   readonly choose: (option: Option) => void;
 }
 
+/** Options with their texts, in this order. No option may look like an integer. */
+export function optionsOf<Option extends string>(texts: Readonly<Record<Option, string>>) {
+  return Object.entries(texts) as [Option, string][];
+}
+
 /** A choice of one option, in a row. */
 export function Choices<Option extends string>({ label, options, chosen, choose }: ChoicesContent<Option>) {
   return (
@@ -20,15 +25,8 @@ export function Choices<Option extends string>({ label, options, chosen, choose 
   );
 }
 
-interface SelectContent<Option extends string> {
-  readonly label: string;
-  readonly options: readonly (readonly [Option, string])[];
-  readonly chosen: Option;
-  readonly choose: (option: Option) => void;
-}
-
 /** A choice of one option, in a list that opens. */
-export function Select<Option extends string>({ label, options, chosen, choose }: SelectContent<Option>) {
+export function Select<Option extends string>({ label, options, chosen, choose }: ChoicesContent<Option>) {
   return (
     <label>
       <span class="quiet">{label}</span>{' '}

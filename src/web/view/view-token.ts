@@ -1,3 +1,5 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import type { AccountService } from '../../account/account-service.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
@@ -7,6 +9,7 @@ import type { RequestContext } from '../../http/plugins/rate-limit.ts';
 import { VIEW_TOKEN_MS, type ViewTokenGrant, ViewTokens } from '../../http/plugins/view-tokens.ts';
 import { bodyOf } from '../../http/request-body.ts';
 import { NO_STORE, respondJson } from '../../http/response/response.ts';
+import { parsedJson } from '../../record/fields.ts';
 import type { KeyHolder } from '../../store/key-directory.ts';
 import type { KeySecret } from '../../store/key-secret.ts';
 import type { Registry } from '../../store/registry.ts';
@@ -28,6 +31,7 @@ export interface ViewTokenDeps {
 /** The session and the account of the tokens that are issued without a session. */
 const DEMO = { session: 'demo', account: 0 };
 const BODY_BYTES_MAX = 1024;
+const Asked = Type.Object({ keyId: Type.Optional(Type.String()) }, { additionalProperties: false });
 
 /** The tokens of a service. `secret`: that of all its processes; left out: a new one. */
 export function viewTokensOf(
@@ -83,17 +87,9 @@ function ownerOf(deps: ViewTokenDeps, context: RequestContext) {
   const person = service.sessions.find(cookiesOf(request).session);
   if (person !== undefined) {
     refuseForeignForm(request, service.publicUrl);
-    const { session } = person;
-    const keys = validKeys(
-      registry,
-      registry.database.read(() => registry.apiKeys.ofAccount(session.accountId)),
-      nowMs(),
-    );
-    return {
-      session: session.id,
-      account: session.accountId,
-      keys,
-    } satisfies Owner;
+    const { id: session, accountId: account } = person.session;
+    const keys = registry.database.read(() => registry.apiKeys.ofAccount(account));
+    return { session, account, keys: validKeys(registry, keys, nowMs()) } satisfies Owner;
   }
   if (deps.demoKeyId !== undefined && isOfThisMachine(deps, context)) {
     const { demoKeyId } = deps;
@@ -143,19 +139,7 @@ function isOfThisMachine({ addresses }: ViewTokenDeps, { request }: RequestConte
 
 /** The key that a body asks for; undefined: any. */
 function keyIdIn(body: Buffer | undefined): string | undefined {
-  if (body?.length === 0) return undefined;
-  const malformed = () =>
-    new DomainError('malformed-request', 'the body is malformed: send {"keyId":"key_…"}, or nothing');
-  let value: unknown;
-  try {
-    value = JSON.parse(body?.toString() ?? '');
-  } catch {
-    // SyntaxError, or a body that is too long.
-    throw malformed();
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed();
-  const [[name, id] = [], ...others] = Object.entries(value);
-  if (name === undefined) return undefined;
-  if (name === 'keyId' && typeof id === 'string' && others.length === 0) return id;
-  throw malformed();
+  const asked = body?.length === 0 ? {} : parsedJson(body?.toString() ?? '');
+  if (Value.Check(Asked, asked)) return asked.keyId;
+  throw new DomainError('malformed-request', 'the body is malformed: send {"keyId":"key_…"}, or nothing');
 }

@@ -1,16 +1,15 @@
 import { timeText } from '../../../domain/instant.ts';
 import type { MarketSort } from '../../../domain/market-sort.ts';
 import { numberText } from '../../texts.ts';
-import { Choices, Select } from '../choices.tsx';
+import { Choices, optionsOf, Select } from '../choices.tsx';
 import type { BrowseQuery } from './browse-query.ts';
 import { totalsOf } from './calendar.ts';
 import { CalendarView } from './calendar-view.tsx';
 import type { ConnectedKey, Connection } from './connection.ts';
-import { ConnectionStatus } from './connection-status.tsx';
+import { ConnectionStatus, NoticeText } from './connection-status.tsx';
 import { Fold } from './fold.tsx';
 import type { Later } from './later.ts';
 import { MarketList, type MarketListContent } from './market-list.tsx';
-import { NoticeText } from './notice-text.tsx';
 import { stateNow } from './page-now.ts';
 import type { Recordings } from './recordings.ts';
 import type { ReplayClock } from './replay-clock.ts';
@@ -167,30 +166,20 @@ function titleOf({ query, days }: Recordings): string {
 
 const NO_FILTERS = { recorded: undefined, winner: undefined, gaps: undefined, volumeMin: undefined } as const;
 const VOLUMES = [1000, 10_000, 100_000, 1_000_000];
-const SORTS: readonly (readonly [MarketSort, string])[] = [
-  ...([
-    ['-window', 'latest first'],
-    ['window', 'earliest first'],
-    ['slug', 'market, A to Z'],
-    ['-slug', 'market, Z to A'],
-  ] as const),
-  ...([
-    ['winner', 'winner, down first'],
-    ['-winner', 'winner, up first'],
-  ] as const),
-  ...([
-    ['-snapshots', 'most snapshots'],
-    ['snapshots', 'fewest snapshots'],
-  ] as const),
-  ...([
-    ['-recorded', 'longest recorded'],
-    ['recorded', 'shortest recorded'],
-  ] as const),
-  ...([
-    ['-volume', 'largest volume'],
-    ['volume', 'smallest volume'],
-  ] as const),
-];
+const SORTS = optionsOf<MarketSort>({
+  '-window': 'latest first',
+  window: 'earliest first',
+  slug: 'market, A to Z',
+  '-slug': 'market, Z to A',
+  winner: 'winner, down first',
+  '-winner': 'winner, up first',
+  '-snapshots': 'most snapshots',
+  snapshots: 'fewest snapshots',
+  '-recorded': 'longest recorded',
+  recorded: 'shortest recorded',
+  '-volume': 'largest volume',
+  volume: 'smallest volume',
+});
 
 function isFiltered(query: BrowseQuery): boolean {
   return Object.keys(NO_FILTERS).some((name) => query[name as keyof typeof NO_FILTERS] !== undefined);
@@ -204,31 +193,19 @@ function Filters({ recordings, canSort }: { readonly recordings: Recordings; rea
     <div class="row filters small">
       <Select
         label="Books"
-        options={[
-          ['yes', 'recorded'],
-          ['no', 'without'],
-          ['all', 'all'],
-        ]}
+        options={optionsOf({ yes: 'recorded', no: 'without', all: 'all' })}
         chosen={recordings.recorded}
         choose={(recorded) => recordings.choose({ recorded })}
       />
       <Select
         label="Winner"
-        options={[
-          ['', 'any'],
-          ['up', 'up'],
-          ['down', 'down'],
-        ]}
+        options={optionsOf({ '': 'any', up: 'up', down: 'down' })}
         chosen={winner ?? ''}
         choose={(name) => recordings.choose({ winner: name === '' ? undefined : name })}
       />
       <Select
         label="Gaps"
-        options={[
-          ['', 'any'],
-          ['false', 'none'],
-          ['true', 'with gaps'],
-        ]}
+        options={optionsOf({ '': 'any', false: 'none', true: 'with gaps' })}
         chosen={gaps === undefined ? '' : `${gaps}`}
         choose={(text) => recordings.choose({ gaps: text === '' ? undefined : text === 'true' })}
       />

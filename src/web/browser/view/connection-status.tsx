@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks';
 import type { ConnectedKey, Connection } from './connection.ts';
+import type { Notice } from './request-refused.ts';
 
 /** The key that the page uses, or what a person can do while requests need one. */
 export function ConnectionStatus({ connection }: { readonly connection: Connection }) {
@@ -92,5 +93,15 @@ function KeyForm({ connection }: { readonly connection: Connection }) {
         Use this key
       </button>
     </form>
+  );
+}
+
+/** A notice with its links. */
+export function NoticeText({ notice: { sentence, link, also } }: { readonly notice: Notice }) {
+  return (
+    <p class="notice warn" role="status">
+      {sentence} {link !== undefined && <a href={link.href}>{link.text}</a>}{' '}
+      {also !== undefined && <a href={also.href}>{also.text}</a>}
+    </p>
   );
 }

@@ -123,17 +123,21 @@ export class Connection {
     return this.settings.access !== 'open';
   }
 
+  /** The key of requests; undefined while none can be sent, and where it is not known. */
+  get connected(): ConnectedKey | undefined {
+    const { value: state } = this.#state;
+    return state.kind === 'ready' ? state.connected : undefined;
+  }
+
   /** Says whether the tier grants a route, such as `snapshots`; true where that is not known, since the service refuses then. */
   grants(route: string): boolean {
-    const { value: state } = this.#state;
-    const routes = state.kind === 'ready' ? state.connected?.tier.routes : undefined;
+    const routes = this.connected?.tier.routes;
     return routes === undefined || routes === null || routes.includes(route);
   }
 
   /** The market of the day, for a tier without books. */
   get sample(): SampleMarket | undefined {
-    const { value: state } = this.#state;
-    return (state.kind === 'ready' ? state.connected?.sample : undefined) ?? undefined;
+    return this.connected?.sample ?? undefined;
   }
 
   /** A sentence about a route that the tier does not grant, and one about what follows; where accounts are on with links. */
@@ -152,8 +156,7 @@ export class Connection {
   }
 
   get #tierText(): string {
-    const { value: state } = this.#state;
-    const tier = state.kind === 'ready' ? state.connected?.tier.name : undefined;
+    const tier = this.connected?.tier.name;
     return tier === undefined ? 'Your tier' : `Your tier, ${tier},`;
   }
 

@@ -6,7 +6,7 @@ import {
   sizeOfShade,
 } from '../../../domain/heat-map-picture.ts';
 import { settlementSource } from '../../../domain/winner-check.ts';
-import { Choices } from '../choices.tsx';
+import { Choices, optionsOf } from '../choices.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
 import { cssColour, SHADES } from './heat-map-cells.ts';
 import type { MarketPlot } from './market-plot.ts';
@@ -64,10 +64,7 @@ function ColourTools({ state }: { readonly state: ViewState }) {
     <div class="row">
       <Choices
         label="Colours"
-        options={[
-          ['log', 'Log'],
-          ['sqrt', 'Square root'],
-        ]}
+        options={optionsOf({ log: 'Log', sqrt: 'Square root' })}
         chosen={state.scale.value}
         choose={(scale) => {
           state.scale.value = scale;

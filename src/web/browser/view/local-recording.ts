@@ -22,8 +22,7 @@ export class LocalRecording {
 
   /** Reads the recording if the market is small and the key may export all of it. `marketPath`: as `ServerSource` has it. */
   async read({ market, coverage }: ReadMarket, marketPath: string, signal: AbortSignal): Promise<void> {
-    const { state } = this.#connection;
-    const hasAsOf = state.value.kind === 'ready' && (state.value.connected?.key.asOf ?? null) !== null;
+    const hasAsOf = (this.#connection.connected?.key.asOf ?? null) !== null;
     if (coverage === undefined || hasAsOf || !this.#connection.grants('export')) return;
     const isSmall = market.snapshotCount > 0 && market.snapshotCount <= SNAPSHOTS_MAX;
     if (!isSmall || coverage.gapCount > coverage.gaps.length) return;

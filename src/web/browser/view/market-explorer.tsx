@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { directionOf } from '../../../domain/winner-check.ts';
-import { ConnectionStatus } from './connection-status.tsx';
+import { ConnectionStatus, NoticeText } from './connection-status.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
 import { Fold } from './fold.tsx';
 import { Ladders } from './ladders.tsx';
@@ -8,7 +8,6 @@ import { Legend } from './legend.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
 import { clockText, coverageText, distanceText, marketTitle, priceText } from './market-texts.ts';
-import { NoticeText } from './notice-text.tsx';
 import { stateNow } from './page-now.ts';
 import { priceAt } from './reference-prices.ts';
 import { Scrubber } from './scrubber.tsx';

@@ -59,19 +59,10 @@ export async function savedPicture(
     context.fillStyle = quiet;
     context.fillText(`${side} ${roundedSize(range!.low)}–${roundedSize(range!.high)} shares`, left, bottom + 28);
   }
-  const legend = [
-    ...([
-      ['━ midpoint', ink],
-      ['● bought', bid],
-      ['● sold', ask],
-      ['● side not recorded', quiet],
-    ] as const),
-    ...([
-      ['┅ strike', ink],
-      ['┈ final price', ink],
-      ['▨ gap', quiet],
-    ] as const),
-  ];
+  const legend = Object.entries({
+    ...{ '━ midpoint': ink, '● bought': bid, '● sold': ask, '● side not recorded': quiet },
+    ...{ '┅ strike': ink, '┈ final price': ink, '▨ gap': quiet },
+  });
   write(bottom + 50, legend);
   return await canvas.convertToBlob({ type: 'image/png' });
 }

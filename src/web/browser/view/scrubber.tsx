@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { Choices } from '../choices.tsx';
+import { Choices, optionsOf } from '../choices.tsx';
 import type { MarketContent } from './explorer.ts';
 import { hasBooks } from './market-reader.ts';
 import { clockText } from './market-texts.ts';
@@ -77,11 +77,7 @@ function PictureTools({ shown: { state } }: MarketContent) {
     <>
       <Choices
         label="Outcome"
-        options={[
-          ['up', 'Up'],
-          ['down', 'Down'],
-          ['both', 'Both'],
-        ]}
+        options={optionsOf({ up: 'Up', down: 'Down', both: 'Both' })}
         chosen={state.outcome.value}
         choose={(outcome) => {
           state.outcome.value = outcome;

@@ -112,18 +112,12 @@ function shownRequests(
   };
 }
 
-/** `hasTrades`: true if the trades of its columns are known. */
-interface ShownHeatMap {
-  readonly heatMap: HeatMap;
-  readonly hasTrades: boolean;
-}
-
-/** The heat map of the window, with its trades if they are drawn; undefined until it is loaded. */
+/** The heat map of the window, with its trades if they are drawn; undefined until it is loaded. `hasTrades`: true if the trades of its columns are known. */
 function shownHeatMap(
   { connection, loader, trades, isLocal }: Explorer,
   { state }: ShownMarket,
   outcome: Outcome,
-): ShownHeatMap | undefined {
+): { readonly heatMap: HeatMap; readonly hasTrades: boolean } | undefined {
   const { from, to } = state.time.value;
   const withTrades = connection.grants('prices');
   const loaded = [
