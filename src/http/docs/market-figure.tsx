@@ -5,13 +5,8 @@ import type { ShownMarket } from './market-picture.ts';
  * The picture of a market, as wide as the content. On a phone it is a picture of its own, with labels that can be read. `isLazy`: browsers load
  * it when it is seen, and not where the style sheet hides it.
  */
-export function MarketFigure({
-  shown: { path, narrowPath, title },
-  isLazy = false,
-}: {
-  shown: ShownMarket;
-  isLazy?: boolean;
-}) {
+export function MarketFigure({ shown, isLazy = false }: { shown: ShownMarket; isLazy?: boolean }) {
+  const { path, narrowPath, title } = shown;
   return (
     <figure class="market-picture">
       <picture>

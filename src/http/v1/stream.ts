@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import type { ClockReading } from '../../domain/rate-window.ts';
-import type { Archive } from '../../store/archive.ts';
 import { AtHome } from '../../store/database-errors.ts';
 import { described, Text } from '../openapi/described.ts';
 import { EXAMPLE_MARKET } from '../openapi/examples.ts';
@@ -122,6 +121,18 @@ async function* chunksOf(
   coin: string,
   left: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
+  /** Undefined if the market was deleted, or if the stream follows the clock of a replay, and this replay was stopped. */
+  const nextSlice = (most: number) => {
+    try {
+      const latestMs = accessCheck.latestMs();
+      const waitMs = archive.database.read(() => stream.writeSlice(writer, latestMs, most));
+      return { waitMs, slice: writer.taken() };
+    } catch (error) {
+      // Only the look-ups of the replay and of the market throw 'not-found'. Home streams a market that is not sealed any more.
+      if ((error instanceof DomainError && error.kind === 'not-found') || error instanceof AtHome) return undefined;
+      throw error;
+    }
+  };
   yield OPENING;
   let sentAtMs = clocks().monotonicMs;
   // The request that opened the stream counts for the first events.
@@ -129,7 +140,7 @@ async function* chunksOf(
   for (;;) {
     await nextTurn(accessCheck.keyId);
     if (left.aborted || isDraining() || !accessCheck.isGranted(GRANT, coin)) return;
-    const next = nextSlice(archive, writer, stream, accessCheck, eventsMax);
+    const next = nextSlice(eventsMax);
     if (next === undefined) return;
     const { waitMs, slice } = next;
     if (slice.length > 0) {
@@ -148,24 +159,5 @@ async function* chunksOf(
     if (clocks().monotonicMs - sentAtMs < COMMENT_EVERY_MS) continue;
     yield COMMENT;
     sentAtMs = clocks().monotonicMs;
-  }
-}
-
-/** The next slice; undefined if the market was deleted, or if the stream follows the clock of a replay, and this replay was stopped. */
-function nextSlice(
-  archive: Archive,
-  writer: EventWriter,
-  stream: SnapshotStream,
-  accessCheck: AccessCheck,
-  eventsMax: number,
-) {
-  try {
-    const latestMs = accessCheck.latestMs();
-    const waitMs = archive.database.read(() => stream.writeSlice(writer, latestMs, eventsMax));
-    return { waitMs, slice: writer.taken() };
-  } catch (error) {
-    // Only the look-ups of the replay and of the market throw 'not-found'. Home streams a market that is not sealed any more.
-    if ((error instanceof DomainError && error.kind === 'not-found') || error instanceof AtHome) return undefined;
-    throw error;
   }
 }

@@ -44,15 +44,7 @@ export async function usagePage(deps: WebDeps, person: Person, request: PageRequ
     { title: 'Usage', path: USAGE_PATH, scripts: [USAGE_SCRIPT] },
     <>
       <RangeForm path={USAGE_PATH} range={range} keyId={keyId}>
-        <Choice
-          label="By"
-          name="by"
-          options={[
-            ['hour', 'Hour'],
-            ['day', 'Day'],
-          ]}
-          chosen={range.interval}
-        />
+        <Choice label="By" name="by" options={Object.entries({ hour: 'Hour', day: 'Day' })} chosen={range.interval} />
         <Choice
           label="Key"
           name="key"

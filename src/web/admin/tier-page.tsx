@@ -112,13 +112,7 @@ function More({ count }: { readonly count: number }) {
   return count > LISTED_MAX ? <p class="quiet">And {numberText(count - LISTED_MAX)} more.</p> : null;
 }
 
-function Retirement({
-  tier: { id, name },
-  isOfNewAccounts,
-}: {
-  readonly tier: Tier;
-  readonly isOfNewAccounts: boolean;
-}) {
+function Retirement({ tier, isOfNewAccounts }: { readonly tier: Tier; readonly isOfNewAccounts: boolean }) {
   return (
     <>
       <h2>Retire</h2>
@@ -131,8 +125,8 @@ function Retirement({
         ) : (
           <>
             <p>A retired tier is not in the catalog. The accounts and keys above keep it, and no others can get it.</p>
-            <ConfirmedButton label="Retire" action="/admin/tiers/retire" fields={{ id }}>
-              {name} cannot be put back into the catalog.
+            <ConfirmedButton label="Retire" action="/admin/tiers/retire" fields={{ id: tier.id }}>
+              {tier.name} cannot be put back into the catalog.
             </ConfirmedButton>
           </>
         )}

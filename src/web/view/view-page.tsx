@@ -1,28 +1,28 @@
 import { MarketFigure } from '../../http/docs/market-figure.tsx';
-import type { ShownMarket } from '../../http/docs/market-picture.ts';
+import type { MarketPicture, ShownMarket } from '../../http/docs/market-picture.ts';
 import { assetPath } from '../../http/pages/assets.ts';
 import { htmlDocument } from '../../http/pages/document.tsx';
 import { PlotHelp } from './plot-help.tsx';
 import { viewScripts, WORKER_SCRIPT } from './view-scripts.ts';
+import type { ViewTokenDeps } from './view-token.ts';
 
-/**
- * How the script of a page gets data: `open`: without a key; `token`: with a token of the signed-in browser, or with a key that the person
- * types; `key`: with such a key only.
- */
-export type ViewAccess = 'open' | 'token' | 'key';
-
-export interface ViewPageContent {
-  readonly page: 'recordings' | 'market';
-  readonly access: ViewAccess;
-  readonly hasAccounts: boolean;
-  /** True: this process replays, and pages follow its clock. */
+export interface ViewSettings {
+  /** How scripts get data without tokens: `open`: without a key; `key`: with one that the person types. */
+  readonly access: 'open' | 'key';
+  /** For scripts in signed-in browsers; the person may also type a key. Undefined: there are no tokens, and no accounts. */
+  readonly tokens: ViewTokenDeps | undefined;
   readonly isReplay: boolean;
-  /** The market that visitors see; undefined: none. */
-  readonly picture: ShownMarket | undefined;
+  /** Undefined: visitors see no market. */
+  readonly picture?: MarketPicture | undefined;
 }
 
 /** A page whose script shows recordings. It has no data itself, so it needs no key; the script reads the market from its path. */
-export function viewPage({ page, access, hasAccounts, isReplay, picture }: ViewPageContent): string {
+export function viewPage(
+  page: 'recordings' | 'market',
+  { access, tokens, isReplay, picture: shown }: ViewSettings,
+): string {
+  const hasAccounts = tokens !== undefined;
+  const picture = shown?.shown();
   return htmlDocument({
     title: page === 'market' ? 'Market' : 'Recordings',
     section: 'Recordings',
@@ -40,7 +40,7 @@ export function viewPage({ page, access, hasAccounts, isReplay, picture }: ViewP
         <div
           id="view"
           tabIndex={-1}
-          data-access={access}
+          data-access={hasAccounts ? 'token' : access}
           data-accounts={hasAccounts ? 'true' : undefined}
           data-replay={isReplay ? 'true' : undefined}
           data-worker={assetPath(WORKER_SCRIPT)}

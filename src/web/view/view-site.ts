@@ -1,15 +1,14 @@
 import { Elysia } from 'elysia';
 import { parseCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { MarketPicture } from '../../http/docs/market-picture.ts';
 import { assetsController } from '../../http/pages/assets.ts';
 import { viewPageHeaders } from '../../http/pages/page-headers.ts';
 import { respond } from '../../http/response/response.ts';
 import { nextCookie } from '../cookies.ts';
 import { redirect, responseOf } from '../page-request.ts';
-import { type ViewAccess, viewPage } from './view-page.tsx';
+import { type ViewSettings, viewPage } from './view-page.tsx';
 import { VIEW_SCRIPTS, WORKER_SCRIPT } from './view-scripts.ts';
-import { type ViewTokenDeps, viewTokenAnswer } from './view-token.ts';
+import { viewTokenAnswer } from './view-token.ts';
 
 /** The Trusted Types policy that makes the URL of the worker, and no other. */
 const WORKER_POLICY = 'bookreel-worker';
@@ -17,31 +16,17 @@ const VIEW = '/view';
 /** Slugs and conditionIds. */
 const MARKET_NAME = /^[\w.-]{1,200}$/;
 
-export interface ViewSiteDeps {
-  /** The way to get data without tokens. */
-  readonly access: Exclude<ViewAccess, 'token'>;
-  /** Undefined: there are no tokens, and no accounts. */
-  readonly tokens: ViewTokenDeps | undefined;
-  readonly isReplay: boolean;
-  /** Undefined: visitors see no market. */
-  readonly picture?: MarketPicture | undefined;
-}
-
 /** The pages that show recordings. Their scripts get the data from /v1. */
-export function viewSite({ access, tokens, isReplay, picture }: ViewSiteDeps) {
-  const shown = {
-    access: tokens === undefined ? access : 'token',
-    hasAccounts: tokens !== undefined,
-    isReplay,
-  } as const;
+export function viewSite(deps: ViewSettings) {
+  const { tokens } = deps;
   const headers = viewPageHeaders(WORKER_POLICY);
-  const pageOf = (page: 'recordings' | 'market') => viewPage({ page, ...shown, picture: picture?.shown() });
   const site = new Elysia({ name: 'view-site', detail: { hide: true } }).use(
     assetsController([...VIEW_SCRIPTS, WORKER_SCRIPT]),
   );
-  site.get(VIEW, ({ set }) => respond(set, pageOf('recordings'), headers));
+  site.get(VIEW, ({ set }) => respond(set, viewPage('recordings', deps), headers));
   site.get(`${VIEW}/:coin/:market`, ({ params: { coin, market }, set }) => {
-    if (parseCoin(coin) !== undefined && MARKET_NAME.test(market)) return respond(set, pageOf('market'), headers);
+    if (parseCoin(coin) !== undefined && MARKET_NAME.test(market))
+      return respond(set, viewPage('market', deps), headers);
     throw new DomainError('not-found', `this is not the path of a market: ${VIEW} lists the markets`);
   });
   if (tokens === undefined) return site;

@@ -3,7 +3,7 @@ import type { TierResource } from '../../../domain/tier.ts';
 import { abortError, pause } from './pause.ts';
 import { detailSentence, kindOf, type Link, type Notice, problemIn, RequestRefused } from './request-refused.ts';
 
-/** See ViewAccess in view-page.tsx. */
+/** Without a key; with a token of the signed-in browser, or a key that the person types; with such a key only. */
 type ConnectionAccess = 'open' | 'token' | 'key';
 
 /** A key of the signed-in person, without the key itself. */

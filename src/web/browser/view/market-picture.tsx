@@ -53,12 +53,7 @@ export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
   }, []);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const actions = {
-      state,
-      togglePlay: () => explorer.togglePlay(),
-      step: (direction: -1 | 1) => void explorer.step(direction),
-    };
-    if (pressKey(event.key, event.shiftKey, actions)) event.preventDefault();
+    if (pressKey(event, shown, explorer)) event.preventDefault();
   };
   const plot = made.value;
   const pointed = plot?.pointed.value;

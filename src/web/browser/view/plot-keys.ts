@@ -1,17 +1,16 @@
+import type { Explorer, ShownMarket } from './explorer.ts';
 import { OUTCOME_CHOICES } from './view-choices.ts';
-import type { ViewState } from './view-state.ts';
-
-export interface KeyActions {
-  readonly state: ViewState;
-  togglePlay(): void;
-  step(direction: -1 | 1): void;
-}
 
 const ZOOM = 0.8;
 const PART = 0.25;
 
 /** Runs the action of a key, see plot-help.tsx. Returns false if the key has none. */
-export function pressKey(key: string, isShifted: boolean, { state, togglePlay, step }: KeyActions): boolean {
+export function pressKey(
+  { key, shiftKey: isShifted }: KeyboardEvent,
+  { state }: ShownMarket,
+  explorer: Explorer,
+): boolean {
+  const step = (direction: -1 | 1) => void explorer.step(direction);
   const { from, to } = state.time.value;
   const prices = state.prices.value;
   const middlePrice = (prices.from + prices.to) / 2;
@@ -30,7 +29,7 @@ export function pressKey(key: string, isShifted: boolean, { state, togglePlay, s
     '0': () => state.showWhole(),
     Home: () => state.scrubTo(state.limits.value.from),
     End: () => state.scrubTo(state.limits.value.to),
-    ' ': togglePlay,
+    ' ': () => explorer.togglePlay(),
     l: () => {
       state.scale.value = state.scale.value === 'log' ? 'sqrt' : 'log';
     },
