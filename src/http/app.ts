@@ -89,38 +89,16 @@ export const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
 /** The whole service as one router. It owns its rate limits and caches, nothing else. */
 export function createApp(appDeps: AppDeps) {
-  const {
-    archive,
-    registry,
-    usage,
-    billing,
-    version,
-    clocks,
-    isDraining,
-    logError,
-    edge = {},
-    metrics,
-    latestInstant = () => undefined,
-    samples,
-    counts = COUNTS_IN_MEMORY,
-    commonWindows,
-    cacheBytesMax = CACHE_BYTES_MAX,
-    viewTokens,
-    pages = () => new Elysia(),
-    hasAccounts = false,
-    mcp = () => new Elysia(),
-    nodes,
-    node,
-    replay,
-    isOpen = replay !== undefined && !replay.needsKeys,
-  } = appDeps;
+  const { archive, registry, usage, billing, version, clocks, isDraining, logError, metrics, samples } = appDeps;
+  const { edge = {}, counts = COUNTS_IN_MEMORY, commonWindows, hasAccounts = false, nodes, node, replay } = appDeps;
+  const { isOpen = replay !== undefined && !replay.needsKeys } = appDeps;
   const addresses = new ClientAddresses(edge.trustedProxies ?? [], () => app.server, nodes?.admissions);
   const wallMs = () => clocks().wallMs;
   const rateLimit = new RateLimit(clocks, addresses, counts, isOpen, commonWindows);
   const paths = new MountedPaths(() => app.routes);
   const accessDeps: AccessDeps = {
     registry,
-    viewTokens,
+    viewTokens: appDeps.viewTokens,
     admissions: nodes?.admissions,
     samples,
     isOpen,
@@ -128,13 +106,13 @@ export function createApp(appDeps: AppDeps) {
     rateLimit,
     clocks,
     latestInstant: (id, keyId) =>
-      replay === undefined ? latestInstant() : replay.replays.findFor(id, keyId).clock.nowMs,
+      replay === undefined ? appDeps.latestInstant?.() : replay.replays.findFor(id, keyId).clock.nowMs,
     usage: usage && new UsageCounter(usage, wallMs),
     refuseVisitor: billing && ((context) => offerToVisitor(billing, context)),
   };
   const logCut = (what: string) => (error: unknown, request: Request) =>
     logError(`${what} ${maskedTarget(pathOf(request))} was cut off: ${causeOf(error)}`);
-  const cache = new ResponseCache(archive.database, cacheBytesMax);
+  const cache = new ResponseCache(archive.database, appDeps.cacheBytesMax ?? CACHE_BYTES_MAX);
   const responder = new Responder(archive.archiveId, version, cache);
   const requestMetrics = metrics && new RequestMetrics();
   metrics?.add(...summed([...(requestMetrics?.metrics() ?? []), ...cacheMetrics(cache)]));
@@ -205,7 +183,7 @@ export function createApp(appDeps: AppDeps) {
     .use(v1)
     .use(replayed)
     .use(nodes?.routes({ rateLimit, server: deps.server, logCut: logCut('feed') }) ?? new Elysia())
-    .use(mcp({ access: accessDeps, version, cors: edge.cors, handle, logError }))
+    .use(appDeps.mcp?.({ access: accessDeps, version, cors: edge.cors, handle, logError }) ?? new Elysia())
     // The following paths are outside /v1 and need no key.
     .onBeforeHandle(({ request, set, route }) => {
       const { observer }: ResponseSettings = set;
@@ -214,7 +192,7 @@ export function createApp(appDeps: AppDeps) {
       else rateLimit.chargeAddress({ request, set });
     })
     .use(assetsController([STYLE, FRAME_STYLE, LOGO, COPY_SCRIPT, REPLAY_SCRIPT]))
-    .use(pages(addresses, rateLimit, picture))
+    .use(appDeps.pages?.(addresses, rateLimit, picture) ?? new Elysia())
     .use(
       siteController({
         archive,

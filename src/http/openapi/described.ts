@@ -110,8 +110,8 @@ export function dataOf($id: string, description: string, data: TSchema) {
   return Type.Object({ data }, { $id, description });
 }
 
-export function listOf(resource: TSchema, maxItems: number) {
-  return Type.Array(resource, { maxItems, description: 'The records, in the requested order.' });
+export function listOf(resource: TSchema, maxItems: number, description = 'The records, in the requested order.') {
+  return Type.Array(resource, { maxItems, description });
 }
 
 export function orNull<T extends TSchema>(schema: T, description: string) {

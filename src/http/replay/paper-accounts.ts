@@ -23,11 +23,7 @@ import { bodyOf } from './replay-resource.ts';
 const ACCOUNTS = '/v1/replays/:replay/accounts';
 const ACCOUNT = `${ACCOUNTS}/:address`;
 const REFUSALS = [...KEYED_REFUSALS, 'NotFound', 'Conflict'] as const;
-const AccountList = dataOf(
-  'PaperAccountList',
-  'Accounts.',
-  Type.Array(AccountSummary, { maxItems: ACCOUNTS_MAX, description: 'The accounts.' }),
-);
+const AccountList = dataOf('PaperAccountList', 'Accounts.', listOf(AccountSummary, ACCOUNTS_MAX, 'The accounts.'));
 const AccountAnswer = dataOf('PaperAccountAnswer', 'One account.', AccountResource);
 const EventPage = Type.Object(
   {

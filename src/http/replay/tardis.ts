@@ -63,26 +63,14 @@ interface TardisRequest {
  * the archive by itself; the clocks of replays have no effect on it.
  */
 export function tardisController(deps: TardisDeps) {
-  const {
-    archive,
-    mirror,
-    sockets,
-    watch,
-    clocks,
-    logCut,
-    isDraining,
-    queueOf,
-    keyIdOf,
-    clients,
-    startLater = afterDelay,
-  } = deps;
+  const { archive, sockets, watch, clocks, logCut, queueOf, keyIdOf, startLater = afterDelay } = deps;
   const { database } = archive;
   const shared = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
-  const sourceNow = (): TardisSource => ({ ...shared, mirror: mirror() });
+  const sourceNow = (): TardisSource => ({ ...shared, mirror: deps.mirror() });
   const monotonicMs = () => clocks().monotonicMs;
   const slots = new Slots('replays', { max: TARDIS_STREAMS_MAX, perKeyMax: TARDIS_STREAMS_MAX / 4 });
   const sessions = new Map<string, TardisSession>();
-  const join = () => clients.join('tardis stream');
+  const join = () => deps.clients.join('tardis stream');
   const opened = ({ assetIds, open, fromMs, speed }: TardisRequest) => {
     const stream = database.read(() => {
       const unknown = assetIds.find((assetId) => findByAsset(archive.markets, assetId) === undefined);
@@ -106,7 +94,8 @@ export function tardisController(deps: TardisDeps) {
       const reader = new PacedReader(stream, pace);
       const { lineOf } = asked;
       const queue = queueOf(request);
-      const chunks = (signal: AbortSignal) => tardisChunks({ database, queue, reader, lineOf, isDraining, signal });
+      const chunks = (signal: AbortSignal) =>
+        tardisChunks({ database, queue, reader, lineOf, isDraining: deps.isDraining, signal });
       const body = pulledBody(chunks, { request, server, set }, (error) => {
         release();
         leave();

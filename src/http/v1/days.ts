@@ -1,7 +1,6 @@
 import { Elysia } from 'elysia';
-import { Type } from 'typebox';
 import { DAYS_MAX, DayResource, dayResource, type RecordedDay } from '../../domain/recorded-day.ts';
-import { dataOf, described } from '../openapi/described.ts';
+import { dataOf, described, listOf } from '../openapi/described.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
 import { answerAboutCoin, COIN_PATH, type ControllerDeps } from './controller.ts';
@@ -9,11 +8,7 @@ import { windowOf } from './pagination.ts';
 
 const { tf, from, to, asOf } = QUERY;
 
-const DayList = dataOf(
-  'DayList',
-  'The days with markets.',
-  Type.Array(DayResource, { maxItems: DAYS_MAX, description: 'Ascending.' }),
-);
+const DayList = dataOf('DayList', 'The days with markets.', listOf(DayResource, DAYS_MAX, 'Ascending.'));
 
 /** How much is recorded of a coin, by day. */
 export function daysController(deps: ControllerDeps) {
