@@ -47,15 +47,17 @@ export function backupCommand(terminal: Terminal): CommandUnknownOpts {
       'after',
       `
 Each database is copied as of one instant, which the manifest has; a server and
-imports may run meanwhile. The copy gets its name after it is verified. It holds
-the key secret: keep it as safe as the data directory. Directories named
-DIRECTORY.partial-… come from a backup that was killed, and can be deleted. One
-killed with --force may leave the earlier backup as DIRECTORY.replaced-….
+imports may run meanwhile. The copy is verified, compressed with zstd, and read
+once more; then it gets its name. The disk needs room for the databases twice.
+It holds the key secret: keep it as safe as the data directory. Directories
+named DIRECTORY.partial-… come from a backup that was killed, and can be
+deleted. One killed with --force may leave the earlier backup as
+DIRECTORY.replaced-….
 
 With --keep the new backup is a directory in DIRECTORY, named by its time. It is
 restored into a scratch directory there and verified once more; then the oldest
-ones are deleted. The disk needs room for the archive twice, which is checked
-before. The data directory records how it ended, for doctor and the metrics.
+ones are deleted. The data directory records how it ended, for doctor and the
+metrics.
 
 A bucket of an S3-compatible storage gets only what it does not have yet; each
 backup there is complete by itself. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
@@ -74,7 +76,7 @@ Examples:
       const target = place ?? options.backupTo;
       const bucket = isBucket(target) ? bucketAt(terminal, target, READABLE) : undefined;
       if (bucket !== undefined && force) throw new DomainError('invalid-parameter', FORCED_BUCKET);
-      const work = async (check: CopyOptions['check']): Promise<KeptBackup & Partial<BucketBackup>> => {
+      const work = async (check: CopyOptions['check']): Promise<BucketBackup> => {
         if (bucket !== undefined) return await backUpToBucket(data, bucket, terminal.clock, { keep, check, floor });
         if (keep !== undefined) return await backUpAndKeep(data, target, terminal.clock, { keep, check, floor });
         return { ...(await backUp(data, target, terminal.clock, { force, check, floor })), deleted: [] };
@@ -82,10 +84,9 @@ Examples:
       const backup = await recorded(terminal, data, () => copyVerified(terminal, data, work));
       terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
       if (options.json === true) return;
-      const { uploadedBytes, warning } = backup;
-      const isRestored = keep !== undefined && uploadedBytes === undefined;
-      const uploaded = uploadedBytes === undefined ? '' : `${uploadedBytes} bytes uploaded, `;
-      const checked = `${uploaded}${isRestored ? 'verified and restored' : 'verified'}`;
+      const { writtenBytes, warning } = backup;
+      const isRestored = keep !== undefined && bucket === undefined;
+      const checked = `${writtenBytes} bytes written, ${isRestored ? 'verified and restored' : 'verified'}`;
       const secret = backup.keySecretSha256 === null ? '' : '; it has the key secret';
       const deleted = backup.deleted.length === 0 ? '' : `; deleted ${backup.deleted.join(', ')}`;
       terminal.err(`${sizeOf(backup)}, ${checked}${secret}${deleted}\n`);
@@ -291,6 +292,6 @@ function refuseRevoked(
 
 function sizeOf({ files, sealed }: Pick<Backup, 'files' | 'sealed'>): string {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const markets = `${countText(sealed.files, 'sealed market')}, ${sealed.newFiles} new, ${sealed.bytesWritten} bytes written`;
+  const markets = `${countText(sealed.files, 'sealed market')}, ${sealed.newFiles} new`;
   return `${bytes} bytes in ${countText(files.length, 'database')}${sealed.files === 0 ? '' : `, ${markets}`}`;
 }

@@ -1,9 +1,14 @@
+import { resolve } from 'node:path';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { integerFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
+import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
+import { isCompressed } from '../store/backup-manifest.ts';
 import { refuseShared } from '../store/data-directory.ts';
 import { explained } from '../store/database-errors.ts';
+import { discard, draftOf } from '../store/on-disk.ts';
+import { expandBackup } from '../store/restore.ts';
 import { VerifyProgress } from '../verify/progress.ts';
 import type { Verification } from '../verify/report.ts';
 import { type VerifyOptions, verifyDirectory } from '../verify/verify.ts';
@@ -12,7 +17,7 @@ import type { GlobalOptions } from './program-command.ts';
 import { programCommand } from './program-command.ts';
 import { eraseLine, progressOn, shareDone } from './status-line.ts';
 import { type Column, table } from './table.ts';
-import type { Terminal } from './terminal.ts';
+import { printError, type Terminal } from './terminal.ts';
 import { FOR_PARENT, startVerifyProcess, verifyForParent } from './verify-process.ts';
 import {
   type MarketRow,
@@ -62,9 +67,13 @@ were verified in the last seven days are not read again. They are noted in
 verify-progress.db in the data directory, until a run comes to its end. Only a
 run that reads both of two files finds that they share the id of a record.
 
+--data may name a backup: its databases are compared with its manifest and
+expanded beside it meanwhile, in DIRECTORY.partial-….
+
 Examples:
   $ bookreel verify
   $ bookreel verify --all
+  $ bookreel verify --data /mnt/backups/bookreel-monday
   $ bookreel verify --market btc-updown-5m-1776323400 --json`,
     )
     .action(async (_, command) => {
@@ -75,11 +84,29 @@ Examples:
       const { data, market: names, jobs, all = false } = options;
       using progress = names === undefined ? new VerifyProgress(data, clock(), all) : undefined;
       sayContinued(terminal, progress);
-      const { ok } = await checkAndPrint(terminal, options, (events) =>
-        verifyDirectory(data, { clock, names, progress, jobs, startWorker: startVerifyProcess, ...events }),
+      const { ok } = await readable(terminal, data, (directory) =>
+        checkAndPrint(terminal, options, (events) =>
+          verifyDirectory(directory, { clock, names, progress, jobs, startWorker: startVerifyProcess, ...events }),
+        ),
       );
       if (!ok) throw new ExitWith(EXIT.verification);
     });
+}
+
+/** Runs `work` with a data directory or backup, or with an expanded copy of a compressed one. */
+async function readable<T>(terminal: Terminal, data: string, work: (directory: string) => Promise<T>): Promise<T> {
+  if (!isCompressed(data)) return await work(data);
+  const draft = draftOf(resolve(data));
+  try {
+    await expandBackup(data, draft).catch((error: unknown) => {
+      if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
+      printError(terminal, error.message, error.kind);
+      throw new ExitWith(EXIT.verification);
+    });
+    return await work(draft);
+  } finally {
+    discard(draft);
+  }
 }
 
 function sayContinued({ err }: Terminal, progress: VerifyProgress | undefined): void {

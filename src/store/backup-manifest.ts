@@ -2,16 +2,18 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { COMPRESSED } from './compressed-database.ts';
 import { explained } from './database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { KEY_SECRET_FILE } from './key-secret.ts';
 import { writeNew } from './on-disk.ts';
 
-/** A database file of a backup. */
+/** A database of a backup, which has it compressed; those of earlier versions have it as it is. */
 export interface BackedUpFile {
   readonly name: string;
-  /** The file has everything that was reported as stored before this instant. */
+  /** The database has everything that was reported as stored before this instant. */
   readonly at: string;
+  /** Not compressed. */
   readonly bytes: number;
   readonly sha256: string;
 }
@@ -39,11 +41,27 @@ export const VERIFY_PROGRESS_FILES = [
 ] as const;
 /** The names of all files that a backup may have. */
 export const BACKUP_NAMES: ReadonlySet<string> = new Set([
-  ...BACKUP_FILES.map(({ name }) => name),
+  ...BACKUP_FILES.flatMap(({ name }) => [name, `${name}${COMPRESSED}`]),
   KEY_SECRET_FILE,
   MANIFEST_FILE,
   ...VERIFY_PROGRESS_FILES,
 ]);
+
+/** Returns true if a directory is a backup with compressed databases: it cannot be read in its place. */
+export function isCompressed(directory: string): boolean {
+  return BACKUP_FILES.some(({ name }) => {
+    const path = join(directory, name);
+    return existsSync(`${path}${COMPRESSED}`) && !existsSync(path);
+  });
+}
+
+/** Throws 'unavailable' for such a directory. */
+export function refuseCompressed(directory: string): void {
+  if (!isCompressed(directory)) return;
+  const remedy = `restore it into another directory with 'bookreel restore ${directory} --data ANOTHER'`;
+  throw new DomainError('unavailable', `'${directory}' is a backup, with compressed databases: ${remedy}`);
+}
+
 /** Writes the manifest of a backup, on disk when this returns. */
 export function writeManifest(directory: string, content: BackupContent): void {
   writeNew(join(directory, MANIFEST_FILE), `${JSON.stringify({ ...MANIFEST, ...content }, null, 2)}\n`);

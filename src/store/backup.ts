@@ -23,6 +23,7 @@ import {
   readManifest,
   writeManifest,
 } from './backup-manifest.ts';
+import { compressDatabase } from './compressed-database.ts';
 import { refuseShared } from './data-directory.ts';
 import { Database } from './database.ts';
 import { explained, MissingFile } from './database-errors.ts';
@@ -52,7 +53,7 @@ export interface CopyOptions {
 }
 
 export interface BackUpOptions extends CopyOptions {
-  /** The number of copies that the disk needs room for. Default: 1. */
+  /** The number of copies of files that cannot be linked for which the disk needs room. Default: 1. */
   readonly copies?: number;
   /** An earlier backup: files of sealed markets that it has are shared by hard links. Default: the one that this one replaces. */
   readonly earlier?: string | undefined;
@@ -61,6 +62,8 @@ export interface BackUpOptions extends CopyOptions {
 export interface Backup extends BackupContent {
   readonly directory: string;
   readonly sealed: SealedCopies;
+  /** What this backup has added to its place, but for the manifest and the key secret: compressed databases, and files that are no links. */
+  readonly writtenBytes: number;
 }
 
 /** A query for counts that a copy must have too; those in `growing` never decrease. */
@@ -89,8 +92,8 @@ type Counts = Readonly<Record<string, number>>;
 
 /**
  * Copies the databases of `directory`, each in one state, and the key secret to the new directory `target`, with a manifest. A
- * server and imports may run meanwhile. The copy is written under another name, synced to disk, counted and checked, and gets its
- * own name last: a directory of that name is a complete backup.
+ * server and imports may run meanwhile. The copy is written under another name, synced to disk, counted and checked, then compressed
+ * and read again, and gets its own name last: a directory of that name is a complete backup.
  *
  * Throws 'conflict' when `target` exists and `force` is not set, or is not a backup, 'invalid-parameter' for a target that contains
  * the data directory or lies in it, 'unavailable' when something cannot be read or written, when the disk has no room, or when the
@@ -106,7 +109,8 @@ export async function backUp(
   refuseNoArchive(directory);
   refuseTarget(directory, name, force);
   explained(target, () => {
-    const bytes = copies * bytesIn(directory) + sealedBytesFor(directory, target, earlier, copies);
+    // They are there compressed too; when they are restored, each as it was and compressed.
+    const bytes = 2 * bytesIn(directory) + sealedBytesFor(directory, target, earlier, copies);
     refuseSmallDisk(dirname(target), bytes, directory, floor);
   });
   const draft = draftOf(target);
@@ -114,12 +118,14 @@ export async function backUp(
     explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
     const { content, sealed } = copyWhole(directory, draft, clock, { earlier });
     await check(draft, (market) => earlier !== undefined && shareFile(draft, earlier, market));
+    let writtenBytes = sealed.bytesWritten;
+    for (const file of content.files) writtenBytes += await compressDatabase(join(draft, file.name), file);
     explained(target, () => {
       writeManifest(draft, content);
       flush(draft);
       installBackup(draft, directory, name, force);
     });
-    return { directory: target, ...content, sealed };
+    return { directory: target, ...content, sealed, writtenBytes };
   } finally {
     discard(draft);
   }

@@ -66,8 +66,6 @@ export interface BucketBackupOptions extends Pick<CopyOptions, 'check' | 'floor'
 }
 
 export interface BucketBackup extends KeptBackup {
-  /** The bytes of all objects that were written but the manifest. */
-  readonly uploadedBytes: number;
   /** Why nothing was deleted: an earlier backup that is kept is damaged, so what it names is not known. */
   readonly warning?: string;
 }
@@ -121,8 +119,8 @@ export async function backUpToBucket(
     });
     const deletion =
       keep === undefined ? { deleted: [] } : await deleteOldest(bucket, writer, stored, { newest: name, keep });
-    const { uploadedBytes } = stored;
-    return { directory: `${bucket.address}/${name}`, ...content, sealed, ...deletion, uploadedBytes };
+    const { writtenBytes } = stored;
+    return { directory: `${bucket.address}/${name}`, ...content, sealed, ...deletion, writtenBytes };
   } finally {
     discard(draft);
   }

@@ -22,11 +22,16 @@ export function explained<T>(path: string, work: () => T, wrongPath: ErrorKind =
   try {
     return work();
   } catch (error) {
-    if (error instanceof SQLiteError) throw new DomainError('unavailable', sentenceFor(error, path), { cause: error });
-    if (!isSystemError(error)) throw error;
-    const kind = error.code in WRONG_PATH ? wrongPath : 'unavailable';
-    throw new DomainError(kind, systemSentence(error, 'opened', path), { cause: error });
+    throw explainedError(path, error, wrongPath);
   }
+}
+
+/** What `explained` throws for an error. */
+export function explainedError(path: string, error: unknown, wrongPath: ErrorKind = 'unavailable'): unknown {
+  if (error instanceof SQLiteError) return new DomainError('unavailable', sentenceFor(error, path), { cause: error });
+  if (!isSystemError(error)) return error;
+  const kind = error.code in WRONG_PATH ? wrongPath : 'unavailable';
+  return new DomainError(kind, systemSentence(error, 'opened', path), { cause: error });
 }
 
 /** The file of a sealed market, as the catalog names it. */

@@ -2,6 +2,7 @@ import { SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { refuseCompressed } from './backup-manifest.ts';
 import { isReadOnly, refuseShared } from './data-directory.ts';
 import {
   closedOnError,
@@ -83,6 +84,7 @@ export class Database {
    */
   static open(directory: string, file: DatabaseFile, options: OpenOptions): Database {
     const path = join(directory, file.name);
+    if (isMissing(path)) refuseCompressed(directory);
     if (!options.create && isMissing(path)) throw noArchive(directory);
     return explained(path, () => {
       // Nobody can replace the files of a read-only file system.
@@ -463,6 +465,7 @@ function filesOf(path: string): string {
 }
 
 function noArchive(directory: string): DomainError {
+  refuseCompressed(directory);
   return new DomainError(
     'unavailable',
     `there is no archive in '${directory}': run 'bookreel serve' or 'bookreel import' first, or name another with --data`,

@@ -1,16 +1,13 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { type Archive, openArchive } from './archive.ts';
 import { readManifest } from './backup-manifest.ts';
-import { explained } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
 import { DELETE_MARKET_ROWS } from './deletion.ts';
 import { HAS_CONDITION_ID, NEW_KEY, NEW_REVISION, type StoredMarket } from './markets.ts';
 import { discard, draftOf } from './on-disk.ts';
-import { copyBackedUp } from './restore.ts';
-import { BOOKS } from './sealed-files.ts';
+import { expandBackup } from './restore.ts';
 import { Sealing } from './sealing.ts';
 import { SegmentQueries } from './segment-queries.ts';
 
@@ -82,9 +79,7 @@ export async function restoreMarkets(
   const path = join(draft, file.name);
   using opened = new DisposableStack();
   opened.defer(() => discard(draft));
-  explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
-  copyBackedUp(source, file, draft);
-  symlinkSync(join(resolve(source), BOOKS), join(draft, BOOKS));
+  await expandBackup(source, draft, { files: [file], keySecretSha256: null });
   const backup = openArchive(draft, 0, { create: false, readOnly: true });
   opened.defer(() => backup.database.close());
   opened.use(backup.sealed);

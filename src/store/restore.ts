@@ -9,13 +9,15 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  symlinkSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { identifyAnew } from './archive.ts';
 import type { CopyOptions } from './backup.ts';
-import { BACKUP_FILES, type BackedUpFile, digestOf, readManifest } from './backup-manifest.ts';
+import { BACKUP_FILES, type BackedUpFile, type BackupContent, digestOf, readManifest } from './backup-manifest.ts';
 import { markOf } from './catalog-follower.ts';
+import { COMPRESSED, changedFile, expandDatabase } from './compressed-database.ts';
 import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
@@ -69,7 +71,7 @@ export async function restore(
     const draft = draftOf(join(resolve(directory), 'restore'));
     try {
       explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
-      for (const file of files) copyBackedUp(from, file, draft);
+      for (const file of files) await copyBackedUp(from, file, draft);
       const secret = backedUpSecret(from, directory, keySecretSha256);
       writeSecret(draft, secret);
       const sealed = copySealedFiles(draft, { directory: from, links });
@@ -91,23 +93,36 @@ export async function restore(
   }
 }
 
-/** Copies a file of a backup, compares the copy with the manifest, upgrades it, and compares its schema with ours. */
-export function copyBackedUp(source: string, file: BackedUpFile, draft: string): void {
+/**
+ * Makes the new directory `draft` a data directory to read, of databases of the backup `source` and its key secret; it has a link to the files of
+ * sealed markets. Throws as `restore` does.
+ */
+export async function expandBackup(
+  source: string,
+  draft: string,
+  { files, keySecretSha256 }: BackupContent = readManifest(source),
+): Promise<void> {
+  explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
+  for (const file of files) await copyBackedUp(source, file, draft);
+  writeSecret(draft, backedUpSecret(source, source, keySecretSha256));
+  explained(draft, () => symlinkSync(join(resolve(source), BOOKS), join(draft, BOOKS)));
+}
+
+/** Copies a database of a backup, compares the copy with the manifest, upgrades it, and compares its schema with ours. */
+async function copyBackedUp(source: string, file: BackedUpFile, draft: string): Promise<void> {
   const [from, to] = [join(source, file.name), join(draft, file.name)];
-  const isThere = existsSync(from);
-  if (isThere) {
+  const compressed = `${from}${COMPRESSED}`;
+  if (existsSync(compressed)) await expandDatabase(compressed, file, to);
+  else if (existsSync(from)) {
     explained(from, () => accessSync(from, constants.R_OK));
     explained(to, () => {
       copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
       chmodSync(to, 0o600);
-      flush(to);
     });
-  }
-  const found = isThere ? sizeAndDigest(to) : undefined;
-  if (found?.bytes !== file.bytes || found.sha256 !== file.sha256) {
-    const how = found === undefined ? 'is missing' : 'was changed after the backup, or is damaged';
-    throw new DomainError('unreadable', `'${from}' ${how}: restore an earlier backup`);
-  }
+    const { bytes, sha256 } = sizeAndDigest(to);
+    if (bytes !== file.bytes || sha256 !== file.sha256) throw changedFile(from);
+  } else throw new DomainError('unreadable', `'${compressed}' is missing: restore an earlier backup`);
+  explained(to, () => flush(to));
   const kind = BACKUP_FILES.find(({ name }) => name === file.name)!;
   Database.upgradeCopy(to, kind);
   using database = Database.openToRead(to, kind);

@@ -80,7 +80,10 @@ function discardUnnamed(target: string): void {
 }
 
 function isNamed(directory: string, { path }: SealedMarket): boolean {
-  using database = Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS);
+  const recordings = join(directory, RECORDINGS.name);
+  // That of a backup is compressed, and never changes.
+  if (!existsSync(recordings)) return true;
+  using database = Database.openToRead(recordings, RECORDINGS);
   return database.read(() => database.query(IS_NAMED).get(path)) !== null;
 }
 

@@ -2,6 +2,7 @@ import { Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { refuseCompressed } from './backup-manifest.ts';
 import { refuseShared } from './data-directory.ts';
 import { explained } from './database-errors.ts';
 
@@ -28,8 +29,10 @@ export class ServeLock {
     this.#sqlite = sqlite;
   }
 
-  /** Throws DomainError 'in-use' when another process does the same with the directory, 'invalid-parameter' when it cannot be
-   * written, or others may write to it. */
+  /**
+   * Throws DomainError 'in-use' when another process does the same with the directory, 'invalid-parameter' when it cannot be written, or others
+   * may write to it, 'unavailable' for a backup with compressed databases.
+   */
   static take(directory: string, use: keyof typeof LOCKS = 'serve'): ServeLock {
     const [file, isInUse] = LOCKS[use];
     const path = join(directory, file);
@@ -37,6 +40,7 @@ export class ServeLock {
       path,
       () => {
         refuseShared(directory);
+        refuseCompressed(directory);
         mkdirSync(directory, { recursive: true, mode: 0o700 });
         const sqlite = new Database(path, { create: true, readwrite: true });
         try {

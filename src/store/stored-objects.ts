@@ -8,7 +8,7 @@ const PARALLEL = 4;
 
 /** The objects of a folder of a bucket, whose names are their SHA-256, and which of them a backup or a catalog names. A long list is in a temporary file. */
 export class StoredObjects implements Disposable {
-  uploadedBytes = 0;
+  writtenBytes = 0;
   readonly #bucket: Bucket;
   readonly #folder: string;
   readonly #suffix: string;
@@ -69,7 +69,7 @@ export class StoredObjects implements Disposable {
       const name = this.nameOf(sha256);
       // Other bytes of this name are a damaged object.
       if (!(await this.#bucket.create(name, bytes))) await this.#bucket.put(name, bytes);
-      this.uploadedBytes += bytes.length;
+      this.writtenBytes += bytes.length;
     }
     this.#sql.add.run(sha256, bytes.length, 1);
     return sha256;

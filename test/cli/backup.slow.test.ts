@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { backUp } from '../../src/store/backup.ts';
-import { secretDigest, writeManifest } from '../support/backup-manifest.ts';
+import { expandInPlace, secretDigest, writeManifest } from '../support/backup-manifest.ts';
 import { BackupWorkspaces, isServedTo } from '../support/backup-workspaces.ts';
 import { hasDisk, smallDisk } from '../support/disks.ts';
 import { EXECUTABLE, type Finished, runExecutable, startServer } from '../support/executable.ts';
@@ -46,7 +46,9 @@ describe('backup --keep', () => {
     const first = await workspace.run('backup', 'kept', '--keep', '1', '--data', 'data');
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(/\/kept\/bookreel-20\d\d-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z\n$/);
-    expect(first.stderr).toMatch(/^\d+ bytes in 2 databases, verified and restored; it has the key secret\n$/);
+    expect(first.stderr).toMatch(
+      /^\d+ bytes in 2 databases, [1-9]\d* bytes written, verified and restored; it has the key secret\n$/,
+    );
     const [name] = workspace.names('kept');
     const older = name!.replace(/-20\d\d-/, '-2020-');
     renameSync(workspace.file(`kept/${name}`), workspace.file(`kept/${older}`));
@@ -87,8 +89,10 @@ describe('backup and restore', () => {
     using workspace = await workspaces.archiveOf(500);
     const backup = await workspace.run('backup', 'copy', '--data', 'data');
     expect(backup).toMatchObject({ code: 0, stdout: `${workspace.file('copy')}\n` });
-    expect(backup.stderr).toMatch(/^\d+ bytes in 2 databases, verified; it has the key secret\n$/);
-    expect(workspace.names('copy')).toEqual(['accounts.db', 'bookreel.db', 'key-secret', 'manifest.json']);
+    expect(backup.stderr).toMatch(
+      /^\d+ bytes in 2 databases, [1-9]\d* bytes written, verified; it has the key secret\n$/,
+    );
+    expect(workspace.names('copy')).toEqual(['accounts.db.zst', 'bookreel.db.zst', 'key-secret', 'manifest.json']);
     for (const name of workspace.names('copy'))
       expect(statSync(workspace.file(`copy/${name}`)).mode & 0o777).toBe(0o600);
     expect(statSync(workspace.file('copy')).mode & 0o777).toBe(0o700);
@@ -113,7 +117,7 @@ describe('backup and restore', () => {
     using workspace = await workspaces.archiveOf(5);
     const backup = await workspace.run('backup', 'copy', '--data', 'data', '--json');
     const files = ['accounts.db', 'bookreel.db'].map((name) => {
-      const bytes = readFileSync(workspace.file(`copy/${name}`));
+      const bytes = Bun.zstdDecompressSync(readFileSync(workspace.file(`copy/${name}.zst`)));
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       return { name, at: expect.stringMatching(/^20\d\d-.*Z$/), bytes: bytes.length, sha256 };
     });
@@ -124,6 +128,7 @@ describe('backup and restore', () => {
       files,
       keySecretSha256,
       sealed,
+      writtenBytes: files.reduce((sum, { name }) => sum + statSync(workspace.file(`copy/${name}.zst`)).size, 0),
       deleted: [],
     });
     expect(JSON.parse(readFileSync(workspace.file('copy/manifest.json'), 'utf8'))).toEqual({
@@ -163,7 +168,7 @@ describe('backup and restore', () => {
     using workspace = await workspaces.archiveOf(5);
     for (const name of ['accounts.db', 'key-secret']) rmSync(workspace.file(`data/${name}`));
     expect((await workspace.run('backup', 'copy', '--data', 'data')).code).toBe(0);
-    expect(workspace.names('copy')).toEqual(['bookreel.db', 'manifest.json']);
+    expect(workspace.names('copy')).toEqual(['bookreel.db.zst', 'manifest.json']);
     expect((await workspace.run('restore', 'copy', '--data', 'again')).code).toBe(0);
     expect((await workspace.run('key', 'create', '--tier', 'free', '--data', 'again')).code).toBe(0);
   });
@@ -199,16 +204,16 @@ describe('backup', () => {
   test('replaces a backup only with --force', async () => {
     using workspace = await workspaces.archiveOf(20);
     await workspace.run('backup', 'copy', '--data', 'data');
-    const first = readFileSync(workspace.file('copy/bookreel.db'));
+    const first = readFileSync(workspace.file('copy/bookreel.db.zst'));
     await runExecutable(['import', '-', '--data', 'data'], { cwd: workspace.path, stdin: lightNdjson(500) });
     expectRefusal(
       await workspace.run('backup', 'copy', '--data', 'data'),
       1,
       'exists already: name another directory, or replace it with --force',
     );
-    expect(readFileSync(workspace.file('copy/bookreel.db')).equals(first)).toBe(true);
+    expect(readFileSync(workspace.file('copy/bookreel.db.zst')).equals(first)).toBe(true);
     expect((await workspace.run('backup', 'copy', '--force', '--data', 'data')).code).toBe(0);
-    expect(readFileSync(workspace.file('copy/bookreel.db')).equals(first)).toBe(false);
+    expect(readFileSync(workspace.file('copy/bookreel.db.zst')).equals(first)).toBe(false);
     expect(workspace.names()).toEqual(['copy', 'data']);
   });
 
@@ -222,8 +227,9 @@ describe('backup', () => {
       expectRefusal(await workspace.run('backup', name, '--force', '--data', 'data'), 1, 'is not a backup');
       if (names !== undefined) expect(workspace.names(name)).toEqual(names);
     }
-    // Copied and served: it is a data directory now, though it has a manifest.
+    // Copied, expanded and served: it is a data directory now, though it has a manifest.
     cpSync(workspace.file('copy'), workspace.file('live'), { recursive: true });
+    expandInPlace(workspace.file('live'));
     expect(await isServedTo(workspace.file('live'), workspace.key)).toBe(true);
     const served = workspace.names('live');
     for (const name of ['copy/bookreel.db.before', 'copy/site']) {
@@ -461,11 +467,11 @@ describe('restore', () => {
         expectRefusal(await workspace.run('restore', 'copy', '--data', ...data), 3, `'copy/${name}' ${reason}`);
       writeFileSync(path, whole.get(name)!);
     };
-    for (const name of ['accounts.db', 'bookreel.db']) {
+    for (const name of ['accounts.db.zst', 'bookreel.db.zst']) {
       const bytes = whole.get(name)!;
       const flipped = Buffer.from(bytes);
       flipped[bytes.length - 1]! ^= 1;
-      for (const other of [flipped, bytes.subarray(0, 10_000), Buffer.from('a letter '.repeat(3000))])
+      for (const other of [flipped, bytes.subarray(0, bytes.length >> 1), Buffer.from('a letter '.repeat(3000))])
         await refusedFor(name, other, 'was changed after the backup, or is damaged');
       await refusedFor(name, undefined, 'is missing');
     }
@@ -486,6 +492,7 @@ describe('restore', () => {
 
   test('of a damaged archive with a manifest that fits names the segment and ends with exit code 3', async () => {
     using workspace = await workspaces.withBackup(300);
+    expandInPlace(workspace.file('copy'));
     flipSomeByte(workspace.file('copy/bookreel.db'));
     writeManifest(workspace.file('copy'));
     const { code, stdout, stderr } = await workspace.run('restore', 'copy', '--data', 'again');
@@ -531,6 +538,7 @@ describe('restore', () => {
     [3, 'has schema 3, of an earlier bookreel: export it with'],
   ])('of what a bookreel of schema %p wrote is refused, and so is its backup', async (version, reason) => {
     using workspace = await workspaces.withBackup(3);
+    expandInPlace(workspace.file('copy'));
     for (const path of ['copy/bookreel.db', 'data/bookreel.db']) {
       using database = new Database(workspace.file(path));
       database.run(`PRAGMA user_version = ${version}`);

@@ -26,12 +26,12 @@ test('A bucket takes the place of a directory in backup, restore and the setting
   expect(first.code).toBe(0);
   expect(first.stdout).toMatch(/^s3:\/\/books\/x\/bookreel-2\S+Z\n$/);
   expect(first.stderr).toMatch(
-    /^\d+ bytes in 2 databases, 3 sealed markets, 3 new, \d+ bytes written, [1-9]\d* bytes uploaded, verified; it has the key secret\n$/,
+    /^\d+ bytes in 2 databases, 3 sealed markets, 3 new, [1-9]\d* bytes written, verified; it has the key secret\n$/,
   );
   expect(readLastBackup(data).directory).toBe(first.stdout.trim());
   const second = await run('backup --keep 1 --data data --json', { BOOKREEL_BACKUP_TO: 's3://books/x' });
   expect(second.stderr).toBe('');
-  expect(JSON.parse(second.stdout)).toMatchObject({ uploadedBytes: 0, deleted: [first.stdout.trim().slice(13)] });
+  expect(JSON.parse(second.stdout)).toMatchObject({ writtenBytes: 0, deleted: [first.stdout.trim().slice(13)] });
 
   expect((await run('restore s3://books/x --data again')).code).toBe(0);
   expect(contentDigest(join(directory.path, 'again'))).toBe(contentDigest(data));

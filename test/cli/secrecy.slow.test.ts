@@ -7,6 +7,7 @@ import { ApiKeys, FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
 import { KeyDirectory } from '../../src/store/key-directory.ts';
 import { KeySecret } from '../../src/store/key-secret.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { expandInPlace } from '../support/backup-manifest.ts';
 import { startChild } from '../support/child.ts';
 import { runCommand } from '../support/command.ts';
 import { EXECUTABLE } from '../support/executable.ts';
@@ -161,6 +162,7 @@ test('No key, old or new, right, mistyped or misplaced, is in the data, an answe
     expect((await run('export', '--market', MARKET, '--format', format, '-o', join(out, format))).code).toBe(0);
   }
   expect((await run('backup', join(out, 'backup'))).code).toBe(0);
+  expandInPlace(join(out, 'backup'));
 
   const lookEverywhere = () => {
     const files = [data, out, join(out, 'backup')].flatMap((path) =>

@@ -170,7 +170,7 @@ test('Nothing is restored from a backup that is damaged, or of another archive.'
   rmSync(file);
   writeFileSync(file, bytes);
   await expect(restore({ names: ['m-1'] }, true)).rejects.toThrow('was changed after it was sealed');
-  rmSync(join(backup, 'bookreel.db'));
+  rmSync(join(backup, 'bookreel.db.zst'));
   await expect(restore({ names: ['m-1'] }, true)).rejects.toThrow('is missing');
   expect(await ndjson(archive)).toBe(before);
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** SHA-256 of the secret in a directory's file `key-secret`; null without the file. */
@@ -8,6 +8,15 @@ export function secretDigest(directory: string): string | null {
   if (!existsSync(path)) return null;
   const secret = Buffer.from(readFileSync(path, 'utf8').trim(), 'hex');
   return createHash('sha256').update(secret).digest('hex');
+}
+
+/** Makes a backup what earlier versions wrote, and what "zstd -d --rm" makes of it: its databases are not compressed. */
+export function expandInPlace(backup: string): void {
+  for (const name of readdirSync(backup).filter((each) => each.endsWith('.zst'))) {
+    const path = join(backup, name);
+    writeFileSync(path.slice(0, -4), Bun.zstdDecompressSync(readFileSync(path)), { mode: 0o600 });
+    rmSync(path);
+  }
 }
 
 /** Writes the manifest of a backup for the databases and the key secret that are in the directory now. */
