@@ -6,13 +6,17 @@ const CLOSE = 8;
 /** A WebSocket client (RFC 6455) that can stop reading. */
 export class RawSocket {
   readonly #socket: Socket;
-  #received = Buffer.alloc(0);
+  #received: Buffer = Buffer.alloc(0);
+  /** What has arrived since, of these bytes: joining each chunk would copy all of a large message again and again. */
+  #chunks: Buffer[] = [];
+  #chunkBytes = 0;
   readonly closed: Promise<void>;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('data', (chunk: Buffer) => {
-      this.#received = Buffer.concat([this.#received, chunk]);
+      this.#chunks.push(chunk);
+      this.#chunkBytes += chunk.length;
     });
     socket.on('error', () => undefined);
     this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
@@ -38,12 +42,20 @@ export class RawSocket {
     return raw;
   }
 
+  #joined(): Buffer {
+    if (this.#chunks.length > 0) this.#received = Buffer.concat([this.#received, ...this.#chunks]);
+    this.#chunks = [];
+    this.#chunkBytes = 0;
+    return this.#received;
+  }
+
   async #headOf(): Promise<string> {
     for (;;) {
-      const end = this.#received.indexOf('\r\n\r\n');
+      const received = this.#joined();
+      const end = received.indexOf('\r\n\r\n');
       if (end >= 0) {
-        const head = this.#received.subarray(0, end).toString();
-        this.#received = this.#received.subarray(end + 4);
+        const head = received.subarray(0, end).toString();
+        this.#received = received.subarray(end + 4);
         return head;
       }
       await Bun.sleep(1);
@@ -75,26 +87,27 @@ export class RawSocket {
   }
 
   get receivedBytes(): number {
-    return this.#received.length;
+    return this.#received.length + this.#chunkBytes;
   }
 
   /** The messages that have arrived in full, up to a close frame, and its code. */
   get messages(): { readonly texts: readonly string[]; readonly closeCode: number | undefined } {
     const texts: string[] = [];
+    const received = this.#joined();
     let at = 0;
-    while (at + 2 <= this.#received.length) {
-      const opcode = this.#received[at]! & 15;
-      const short = this.#received[at + 1]! & 127;
+    while (at + 2 <= received.length) {
+      const opcode = received[at]! & 15;
+      const short = received[at + 1]! & 127;
       const head = short === 126 ? 4 : short === 127 ? 10 : 2;
-      if (at + head > this.#received.length) break;
+      if (at + head > received.length) break;
       const length =
         short === 126
-          ? this.#received.readUInt16BE(at + 2)
+          ? received.readUInt16BE(at + 2)
           : short === 127
-            ? Number(this.#received.readBigUInt64BE(at + 2))
+            ? Number(received.readBigUInt64BE(at + 2))
             : short;
-      if (at + head + length > this.#received.length) break;
-      const payload = this.#received.subarray(at + head, at + head + length);
+      if (at + head + length > received.length) break;
+      const payload = received.subarray(at + head, at + head + length);
       if (opcode === CLOSE) return { texts, closeCode: payload.readUInt16BE(0) };
       if (opcode === 1) texts.push(payload.toString());
       at += head + length;
