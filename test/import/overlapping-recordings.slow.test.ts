@@ -15,9 +15,9 @@ import {
 } from './capture.ts';
 
 /** The beginning of the capture: the campaign has all of it. */
-const LENGTH_MS = 1500;
+const LENGTH_MS = 1000;
 /** The frames that recorders with another beginning or end have. */
-const [FROM, UNTIL] = [150, 550];
+const [FROM, UNTIL] = [100, 350];
 const NO_FAULTS = { wrong: [], absent: [], extra: [] };
 
 describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped where the capture is absent)', () => {
