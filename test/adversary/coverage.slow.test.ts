@@ -5,7 +5,7 @@ import { type Service, startService } from '../http/service.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, LIGHT_START_MS, lightSnapshot } from '../support/light-recording.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const SNAPSHOTS = 4000;
 const LAST_MS = LIGHT_START_MS + (SNAPSHOTS - 1) * 10;

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { outputOf } from '../support/command.ts';
 import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const QUESTIONS_ASKED = 300;
 const MEDIA_TYPES = ['application/json', 'application/msgpack'] as const;

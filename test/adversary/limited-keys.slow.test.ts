@@ -8,7 +8,7 @@ import { issueKey, type RunningServer, startServer } from '../support/executable
 import { LIGHT_CONDITION_ID, writeLightRecording } from '../support/light-recording.ts';
 import { CONDITION_ID, sampleGap, sampleMarket, samplePrice, sampleQuote } from '../support/sample-records.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const STREAMS = 8;
 const REQUESTS_PER_MINUTE = 12;

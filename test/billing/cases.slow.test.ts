@@ -293,7 +293,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     await service.billing.reconcile();
     expect(await tierOf(buyer)).toBe('pro');
     expect(await settle(buyer, challenge, header)).toMatchObject({ status: 200, body: { id: answers[0]!.body.id } });
-  }, 30_000);
+  }, 120_000);
 
   test('A tier is granted when its payment is mined, revoked if the block is gone, and granted again when it is mined again.', async () => {
     const buyer = client();

@@ -8,7 +8,7 @@ import { startPaidService } from './paid-service.ts';
 import { payingFetch, post, quoteOf, settle, signed, tierOf, type UpgradeAnswer } from './payer.ts';
 import { startRpcProxy } from './rpc-proxy.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const GAS = privateKeyToAccount(KEYS.gas);
 const UPGRADE = '/v1/billing/x402/upgrade/pro';

@@ -199,7 +199,7 @@ describe('backup', () => {
     }
     expect(kept).toEqual([...kept].sort((a, b) => a - b));
     expect(kept.some((records) => records > 1 && records < count)).toBe(true);
-  }, 60_000);
+  }, 120_000);
 
   test('replaces a backup only with --force', async () => {
     using workspace = await workspaces.archiveOf(20);

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { outputOf, runCommand } from '../support/command.ts';
 import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 interface Status {
   readonly server: { readonly running: boolean };

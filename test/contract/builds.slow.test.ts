@@ -181,5 +181,5 @@ if (BEFORE === undefined || !HAS_EXECUTABLE) {
       if (!Bun.deepEquals(answer, expected)) differing.push({ question, expected, answer });
     }
     expect(differing).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 }

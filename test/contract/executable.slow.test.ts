@@ -9,7 +9,7 @@ import { RECORDS } from './recording.ts';
 import { contractSuite } from './suite.ts';
 import { AMPLE_RPM, type Target } from './target.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 /**
  * The executable is minified and bundled, its texts are built in, and its keys, tiers and recordings are changed by other

@@ -8,7 +8,7 @@ import { RECORDS } from './recording.ts';
 import { expectSamePages, shown } from './same-answers.ts';
 import { AMPLE_RPM, type Target } from './target.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 /** One archive twice, with the same ids and revisions: as it was imported, and sealed. */
 const targets: Target[] = [];

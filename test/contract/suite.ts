@@ -23,7 +23,7 @@ import { streamTests } from './stream.ts';
 import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Suite, type Target } from './target.ts';
 
 /** Some tests make thousands of requests. */
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 /** The parts of the contract, and their tests. */
 export const PARTS = {

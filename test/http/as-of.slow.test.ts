@@ -60,7 +60,7 @@ test('As of an instant before the first recorded book of an outcome, its mirrore
     }),
     { seed: 8, numRuns: 200 },
   );
-}, 60_000);
+}, 120_000);
 
 test('answers without asOf have later records', async () => {
   using one = await serviceWith(KNOWN, later(1));

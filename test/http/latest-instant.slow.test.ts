@@ -58,7 +58,7 @@ describe('a key as of an instant', () => {
       { seed: 6, numRuns: 300 },
     );
     expect([...statuses].sort()).toEqual([200, 400, 404]);
-  }, 60_000);
+  }, 120_000);
 
   test('Of an asOf, that of the key and the clock of a replay the earliest is used, and a later one is no error.', async () => {
     using client = await serviceWith(KNOWN, later(1));
@@ -79,7 +79,7 @@ describe('a key as of an instant', () => {
       ),
       { seed: 7, numRuns: 150 },
     );
-  }, 60_000);
+  }, 120_000);
 
   test('gets the same tiers as every key', async () => {
     using client = await serviceWith(KNOWN);

@@ -14,7 +14,7 @@ import { BucketServer } from '../support/bucket-server.ts';
 import { publishBooks, startNode, type TestNode } from '../support/node.ts';
 import { sealAll, sealedMarkets } from '../support/sealed.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const OF_BOOKS = `/v1/btc/markets/${BOOKS.conditionId}`;
 

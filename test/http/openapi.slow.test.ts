@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { HAS_EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
 import { cut, liveAnswers, recordsOf } from './openapi-answers.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const DOCUMENT = await apiDocument();
 

@@ -9,7 +9,7 @@ import { CONDITION_ID, START_MS, sampleGap, sampleMarket, sampleSnapshot } from 
 import { KNOWN, KNOWN_MS, serviceWith } from './futures.ts';
 import { type Service, startService } from './service.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const PATH = `/v1/btc/markets/${CONDITION_ID}/stream`;
 const POLL_MS = 5;

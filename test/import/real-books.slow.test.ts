@@ -137,7 +137,7 @@ async function walkedPositions(path: string, limit: number, query: string): Prom
 describe('real books', () => {
   beforeAll(async () => {
     if (REAL_BOOKS !== undefined) imported = await importReal(REAL_BOOKS);
-  }, 60_000);
+  }, 120_000);
 
   afterAll(() => {
     if (REAL_BOOKS !== undefined) imported[Symbol.dispose]();

@@ -9,7 +9,7 @@ import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { captured } from '../support/captured.ts';
 import { serviceOf } from '../support/service.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 /** The part of Ajv that is used here; it is installed next to this file. */
 interface Validate {

@@ -56,7 +56,7 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
       expect(events[0].slug).toBe(raw.slug);
       expect(events[0].closedTime).toBe(raw.closedTime);
     }
-  }, 60_000);
+  }, 120_000);
 
   test('have the venue’s names and types of fields', async () => {
     using held = temporaryArchive();
@@ -97,7 +97,7 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
       sent.flatMap(({ series }) => series as Json[]),
       events.flatMap(({ series }) => (series ?? []) as Json[]),
     );
-  }, 60_000);
+  }, 120_000);
 
   test('are in the venue’s series', async () => {
     using held = temporaryArchive();

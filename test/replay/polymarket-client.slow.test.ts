@@ -122,7 +122,7 @@ describe.skipIf(!HAS_POLYMARKET_CLIENT)('@polymarket/client, which validates eve
         ]);
       }
     },
-    60_000,
+    120_000,
   );
 
   test.skipIf(!CAPTURE!.isHere)('parses every answer of the CLOB and of the Data API', async () => {

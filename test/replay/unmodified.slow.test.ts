@@ -56,7 +56,7 @@ describe.skipIf(!HAS_POLYMARKET_CLIENT || LACKS !== undefined)(
         signed: 132,
         price: 76_211.8,
       });
-    }, 60_000);
+    }, 120_000);
 
     test('Both of the venue’s clients trade there: they authenticate, place, cancel, list, get events, and are paid at the end.', async () => {
       const snapshot = (afterMs: number) =>
@@ -78,6 +78,6 @@ describe.skipIf(!HAS_POLYMARKET_CLIENT || LACKS !== undefined)(
         events: { ...settled, CANCELLATION: 6, PLACEMENT: 5 },
       };
       expect(await printedBy('trading.mjs', records, options, end)).toEqual([traded, traded]);
-    }, 60_000);
+    }, 120_000);
   },
 );

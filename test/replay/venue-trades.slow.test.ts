@@ -256,4 +256,4 @@ test('Searches and /trades work a few milliseconds at a time, others are answere
   others.length = 0;
   const [series] = await server.json('/series');
   expect([series.events.length, others.length]).toEqual([6, 6]);
-}, 60_000);
+}, 120_000);
