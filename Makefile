@@ -85,7 +85,7 @@ token: install ## compile the token of the tests again
 test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) $(SDK_GENERATOR) ## run all tests, quick and slow; TESTS=cli/export selects some
 	$(TEST) $(CAMPAIGNS) $(WORKERS) $(if $(TESTS),,$(TIMINGS)) $(TESTS)
 
-campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some
+campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some, CAMPAIGN=full has the full sizes
 	$(TEST) '' --parallel=3 $(if $(TESTS),,$(TIMINGS)) $(or $(TESTS),campaign.test)
 
 check: install $(JUDGE_PACKAGES) ## check format, lint, imports, types, dead code, decisions, and the API documents with Redocly and Spectral
@@ -179,6 +179,7 @@ cluster: build ## start Ceph, Redis, home, three nodes and a proxy on this machi
 	@$(BUN) test/cluster/shown.ts
 
 cluster-campaign: export CLUSTER_RESULTS := 1
+cluster-campaign: export CAMPAIGN := full
 cluster-campaign: export CLUSTER_QUESTIONS ?= 10000
 cluster-campaign: export CLUSTER_REVOCATIONS ?= 200
 cluster-campaign: export CLUSTER_MARKETS ?= 1000000
@@ -190,6 +191,7 @@ processes-campaign: export PROCESSES_RENEWALS ?= 20
 processes-campaign: export PROCESSES_KILLS ?= 20
 processes-campaign: export PROCESSES_STOPS ?= 20
 processes-campaign: export PROCESSES_REVOCATIONS ?= 200
+processes-campaign: export PROCESSES_KILLED_LIMITS ?= 3
 processes-campaign: export PROCESSES_LOADED_MS ?= 20000
 processes-campaign: build ## kill and stop servers of several processes, renew their certificates, and write test/cli/RESULTS.md
 	$(TEST) '' --parallel=1 test/cli/processes.campaign

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { HAS_ANVIL } from './billing/anvil.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 /** Runs a command in a network namespace that has nothing but its own loopback. */
 const OFFLINE = ['unshare', '--map-root-user', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
@@ -29,7 +29,7 @@ test.skipIf(!CAN_BE_OFFLINE || !HAS_ANVIL)(
 
 /** Runs these tests offline, and expects that all of them pass. */
 async function expectOffline(files: readonly string[], atLeast: number): Promise<void> {
-  const options = ['--timeout', '60000', '--path-ignore-patterns', ''];
+  const options = ['--timeout', '120000', '--path-ignore-patterns', ''];
   const child = Bun.spawn([...OFFLINE, process.execPath, 'test', ...options, ...files], {
     cwd: join(import.meta.dir, '..'),
     stdout: 'pipe',

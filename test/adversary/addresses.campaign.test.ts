@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { temporaryDirectory } from '../support/archive.ts';
 import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 /** Connections of an attack on several processes, so that each process gets some. */
 const CONNECTIONS = 8;

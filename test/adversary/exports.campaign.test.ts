@@ -8,7 +8,7 @@ import { LIGHT_START_MS } from '../support/light-recording.ts';
 import { CountedReads, readsInCrowd } from './counted-reads.ts';
 import { EXPORT_PATH, EXPORTED_RECORDS, requestExport, statusOf } from './unread-export.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 /** A third of the market: fewer steps. */
 const PART = `?format=parquet&to=${LIGHT_START_MS + 5000}`;

@@ -6,7 +6,7 @@ import { LIGHT_MARKET } from '../support/light-recording.ts';
 import { CountedReads, readsInCrowd } from './counted-reads.ts';
 import { EXPORTED_RECORDS } from './unread-export.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const REPLAYS = 12;
 const OPTIONS = {

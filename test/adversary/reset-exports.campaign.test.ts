@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { EXPORTS_PER_KEY_MAX } from '../../src/http/v1/export.ts';
 import { ownBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { sized } from '../support/campaign-size.ts';
 import { issueKey, printed, startServer } from '../support/executable.ts';
 import { childrenOf } from '../support/processes.ts';
 import { EXPORT_PATH, EXPORTED_RECORDS, requestExport, statusOf } from './unread-export.ts';
@@ -11,7 +12,7 @@ import { EXPORT_PATH, EXPORTED_RECORDS, requestExport, statusOf } from './unread
 setDefaultTimeout(300_000);
 
 const MB = 1024 * 1024;
-const RESETS = 2000;
+const RESETS = sized(1000, 2000);
 const QUERY = '?format=parquet';
 /** Without requests, garbage is collected within 10 s. */
 const REST_READINGS = 48;
@@ -47,7 +48,7 @@ async function bytesAtRest(pids: readonly number[]): Promise<number> {
 }
 
 test.skipIf(!existsSync('/proc/self/status')).each([1, 2])(
-  '2,000 reset exports leave at most 50 MB more in use (%i processes; needs /proc)',
+  `${RESETS} reset exports leave at most 50 MB more in use (%i processes; needs /proc)`,
   async (processes) => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');

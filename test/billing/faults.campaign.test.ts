@@ -5,7 +5,7 @@ import { CONFIRMATIONS, startPaidService } from './paid-service.ts';
 import { get, quoteOf, settle, signed, tierOf } from './payer.ts';
 import { startRpcProxy } from './rpc-proxy.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const never = () => new Promise<never>(() => undefined);
 const resources: AsyncDisposable[] = [];

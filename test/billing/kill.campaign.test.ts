@@ -1,11 +1,12 @@
 import { setDefaultTimeout, test } from 'bun:test';
+import { sized } from '../support/campaign-size.ts';
 import { HAS_ANVIL } from './anvil.ts';
 import { killAtRandom, killWhileSettling } from './killed-payment.ts';
 
 setDefaultTimeout(1_800_000);
 
 /** KILLS: kills of each kind at random instants, SEED: of those instants. */
-const KILLS = Number(process.env.KILLS ?? 20);
+const KILLS = Number(process.env.KILLS ?? sized(6, 20));
 const SEED = Number(process.env.SEED ?? 20_261_125);
 
 test.skipIf(!HAS_ANVIL)(

@@ -120,13 +120,25 @@ async function drawnColours(page: Page, samples: readonly CellSample[]): Promise
   })()`);
 }
 
-/** All snapshots of an outcome, and the gaps, as the API answers them. */
-async function recordedBooks(
-  origin: string,
-  key: string,
-  marketPath: string,
-  outcome: Outcome,
-): Promise<{ readonly snapshots: readonly OracleSnapshot[]; readonly gaps: readonly OracleGap[] }> {
+interface OutcomeBooks {
+  readonly snapshots: readonly OracleSnapshot[];
+  readonly gaps: readonly OracleGap[];
+}
+
+export type RecordedBooks = Readonly<Record<Outcome, OutcomeBooks>>;
+
+/** All snapshots of a market, and its gaps, as the API answers them. */
+export async function recordedBooks(market: ServedMarket): Promise<RecordedBooks> {
+  return { up: await booksOf(market, 'up'), down: await booksOf(market, 'down') };
+}
+
+function pathOf({ symbol, conditionId }: ServedMarket): string {
+  return `/v1/${symbol}/markets/${conditionId}`;
+}
+
+async function booksOf(market: ServedMarket, outcome: Outcome): Promise<OutcomeBooks> {
+  const { origin, key } = market;
+  const marketPath = pathOf(market);
   const get = async <T>(path: string): Promise<T> => {
     const answer = await fetch(`${origin}${marketPath}${path}`, { headers: { authorization: `Bearer ${key}` } });
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
@@ -198,6 +210,7 @@ const CELLS_AT_ONCE = 400;
 export async function compareZooms(
   page: Page,
   market: ServedMarket,
+  books: RecordedBooks,
   {
     zooms,
     source,
@@ -205,11 +218,7 @@ export async function compareZooms(
   }: { readonly zooms: number; readonly source: 'server' | 'worker'; readonly random: () => number },
 ): Promise<number> {
   const { origin, key, symbol, conditionId } = market;
-  const marketPath = `/v1/${symbol}/markets/${conditionId}`;
-  const books = {
-    up: await recordedBooks(origin, key, marketPath, 'up'),
-    down: await recordedBooks(origin, key, marketPath, 'down'),
-  };
+  const marketPath = pathOf(market);
   const times = [...books.up.snapshots, ...books.down.snapshots].map(({ timestamp }) => Date.parse(timestamp));
   const limits = {
     from: times.reduce((least, ms) => Math.min(least, ms), Date.parse(market.startTime)),

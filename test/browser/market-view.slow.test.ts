@@ -7,7 +7,15 @@ import { issueKey, type RunningServer, startServer } from '../support/executable
 import { randomsOf } from '../support/random-books.ts';
 import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
-import { compareZooms, complaintsOf, KEEP_FILES, openMarket, servedMarkets, until } from './market-page.ts';
+import {
+  compareZooms,
+  complaintsOf,
+  KEEP_FILES,
+  openMarket,
+  recordedBooks,
+  servedMarkets,
+  until,
+} from './market-page.ts';
 import { overflowing } from './page-checks.ts';
 
 describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judges)', () => {
@@ -30,7 +38,8 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     });
     await using watched = await openPage();
     await watched.page.addInitScript({ content: KEEP_FILES });
-    const compared = await compareZooms(watched.page, market!, { zooms: 1, source: 'worker', random: randomsOf(11) });
+    const zooms = { zooms: 1, source: 'worker', random: randomsOf(11) } as const;
+    const compared = await compareZooms(watched.page, market!, await recordedBooks(market!), zooms);
     expect(compared).toBeGreaterThan(50);
     expect(await complaintsOf(watched)).toEqual([]);
     expect(watched.asked.filter((asked) => !/^(?:blob:)?http:\/\/127\.0\.0\.1/.test(asked))).toEqual([]);

@@ -32,7 +32,7 @@ describe('a kill', () => {
     }
     expect(none).toBeGreaterThanOrEqual(3);
     expect((await workspace.run('verify', '--data', 'data')).code).toBe(0);
-  }, 60_000);
+  }, 300_000);
 
   test('of a restore leaves no archive or a complete one when it is killed, and the previous one complete', async () => {
     using workspace = await workspaces.withBackup(20_000);
@@ -57,5 +57,5 @@ describe('a kill', () => {
     }
     expect(interrupted).toBeGreaterThanOrEqual(4);
     expect(await isServedTo(workspace.file('data'), workspace.key)).toBe(true);
-  }, 90_000);
+  }, 300_000);
 });

@@ -1,9 +1,11 @@
-import { expect, test } from 'bun:test';
-import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { closeSync, createReadStream, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE } from '../support/executable.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+
+setDefaultTimeout(600_000);
 
 /** The documented maximum, for any input. */
 const RESIDENT_BYTES_MAX = 300 * 1024 * 1024;
@@ -26,7 +28,7 @@ function block(from: number): Buffer {
   return Buffer.from(`${lines.join('\n')}\n`);
 }
 
-/** Books of `INPUT_BYTES` in total, created while they are read. */
+/** Books of `INPUT_BYTES` in total. */
 function* books(): Generator<Buffer> {
   yield Buffer.from(`${JSON.stringify(sampleMarket())}\n`);
   let bytes = 0;
@@ -45,7 +47,7 @@ interface Import {
 }
 
 /** Imports `path`, or `input` if `path` is `-`. */
-async function imported(data: string, path: string, input?: Iterable<Buffer>): Promise<Import> {
+async function imported(data: string, path: string, input?: AsyncIterable<Buffer>): Promise<Import> {
   const child = Bun.spawn([EXECUTABLE, 'import', path, '--json', '--data', data], {
     stdin: input === undefined ? 'ignore' : 'pipe',
     stdout: 'pipe',
@@ -57,11 +59,13 @@ async function imported(data: string, path: string, input?: Iterable<Buffer>): P
     residentBytesMax = Math.max(residentBytesMax, residentBytesMaxOf(child.pid));
   }, 20);
   try {
-    for (const part of input ?? []) {
-      child.stdin!.write(part);
-      await child.stdin!.flush();
+    if (input !== undefined) {
+      for await (const part of input) {
+        child.stdin!.write(part);
+        await child.stdin!.flush();
+      }
+      await child.stdin!.end();
     }
-    await child.stdin?.end();
     const code = await child.exited;
     const { total } = JSON.parse(await output) as Pick<Import, 'total'>;
     return { code, residentBytesMax, total };
@@ -80,11 +84,24 @@ function residentBytesMaxOf(pid: number): number {
   }
 }
 
+const directory = temporaryDirectory();
+const path = join(directory.path, 'books.ndjson');
+beforeAll(() => {
+  if (!existsSync('/proc/self/status')) return;
+  const file = openSync(path, 'w');
+  for (const part of books()) writeSync(file, part);
+  closeSync(file);
+}, 300_000);
+afterAll(() => directory[Symbol.dispose]());
+
 test.skipIf(!existsSync('/proc/self/status'))(
   'a pipe of more books than fit in memory is imported without (needs /proc)',
   async () => {
-    using directory = temporaryDirectory();
-    const { code, residentBytesMax, total } = await imported(directory.path, '-', books());
+    const { code, residentBytesMax, total } = await imported(
+      join(directory.path, 'piped'),
+      '-',
+      createReadStream(path),
+    );
     expect(code).toBe(0);
     expect(total.rejected).toBe(0);
     expect(total.stored).toBe(total.read);
@@ -95,11 +112,6 @@ test.skipIf(!existsSync('/proc/self/status'))(
 );
 
 test.skipIf(!existsSync('/proc/self/status'))('so is a file of them (needs /proc)', async () => {
-  using directory = temporaryDirectory();
-  const path = join(directory.path, 'books.ndjson');
-  const file = openSync(path, 'w');
-  for (const part of books()) writeSync(file, part);
-  closeSync(file);
   const { code, residentBytesMax, total } = await imported(join(directory.path, 'data'), path);
   expect(code).toBe(0);
   expect(total.stored).toBe(total.read);

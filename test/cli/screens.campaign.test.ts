@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { EXECUTABLE, finished, issueKey, printed } from '../support/executable.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 /** Every command that prints a table, with names that are long. */
 const COMMANDS = [

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { issueKey, startServer } from '../support/executable.ts';
 
 /** A server stores usage once a minute. */
-setDefaultTimeout(180_000);
+setDefaultTimeout(300_000);
 
 test('a server stores usage while it runs, so kill -9 loses only the last minute', async () => {
   using directory = temporaryDirectory();

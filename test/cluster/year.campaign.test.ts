@@ -12,6 +12,7 @@ import { cpuSeconds, residentBytes } from '../fault/machine.ts';
 import { until } from '../fault/served.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { sized } from '../support/campaign-size.ts';
 import { type Ceph, HAS_CEPH, startCeph } from '../support/ceph.ts';
 import { ask, percentile } from './answers.ts';
 import { makeBucket, privateFile, startMember } from './cluster.ts';
@@ -22,10 +23,10 @@ import { figure } from './results.ts';
 setDefaultTimeout(3_600_000);
 
 const MARKETS = Number(process.env.CLUSTER_MARKETS ?? 10_000);
-const FEEDS = 100;
-const KEYS = Number(process.env.CLUSTER_KEYS ?? 2000);
-const REVOCATIONS = 20;
-const FEED_SECONDS = 20;
+const FEEDS = sized(30, 100);
+const KEYS = Number(process.env.CLUSTER_KEYS ?? sized(100, 2000));
+const REVOCATIONS = sized(5, 20);
+const FEED_SECONDS = sized(2, 20);
 /** The number of the object that the checkpoint is as of. */
 const NUMBER = 500_000;
 /** As a recording of the venue states them: texts, fees, ids of events. */
@@ -147,7 +148,7 @@ describe.skipIf(!HAS_CEPH)('a year (needs Ceph)', () => {
     );
   });
 
-  test('Home feeds a hundred nodes.', async () => {
+  test('Home feeds many nodes.', async () => {
     using place = temporaryDirectory();
     const home = await homeData(place.path, 3);
     const keys = [];

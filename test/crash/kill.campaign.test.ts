@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { BATCH_RECORDS } from '../../src/import/batch.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { sized } from '../support/campaign-size.ts';
 import { runExecutable, startServer } from '../support/executable.ts';
 import { writeLightRecording } from '../support/light-recording.ts';
 import { type KillTally, killImports, noKills, wholeImport } from './killed-import.ts';
@@ -9,10 +10,9 @@ import { gatherRealRecordings, HAS_REAL_RECORDINGS } from './real-recording.ts';
 
 const SEED = 20_260_416;
 const SNAPSHOTS = 20_000;
-const PARQUET_FILES = 30;
-/** 50 kills in total. */
-const KILLS_OF_REAL = HAS_REAL_RECORDINGS ? 5 : 0;
-const KILLS = 25 - KILLS_OF_REAL;
+const PARQUET_FILES = sized(12, 30);
+const KILLS_OF_REAL = HAS_REAL_RECORDINGS ? sized(3, 5) : 0;
+const KILLS = sized(12, 25) - KILLS_OF_REAL;
 
 describe('kill -9 of an import', () => {
   test(`leaves complete batches with every reported record, ${KILLS} times, and another import completes the archive`, async () => {
@@ -23,9 +23,9 @@ describe('kill -9 of an import', () => {
     // Records of bookreel's own format get their ids in their order.
     expect([...whole.edges.keys()]).toEqual(edgesOf(SNAPSHOTS));
     const tally = noKills();
-    await killImports({ whole, kills: KILLS, seed: SEED, restartEvery: 10 }, tally);
+    await killImports({ whole, kills: KILLS, seed: SEED, restartEvery: sized(4, 10) }, tally);
     expectUsefulKills(tally);
-  }, 240_000);
+  }, 600_000);
 
   test.skipIf(!HAS_REAL_RECORDINGS)(
     `does so with real Parquet files and WebSocket frames, ${KILLS_OF_REAL} times (needs the real recordings)`,
@@ -35,10 +35,10 @@ describe('kill -9 of an import', () => {
       gatherRealRecordings(recording, PARQUET_FILES);
       const whole = await wholeImport(recording);
       const tally = noKills();
-      await killImports({ whole, kills: KILLS_OF_REAL, seed: SEED, restartEvery: 4 }, tally);
+      await killImports({ whole, kills: KILLS_OF_REAL, seed: SEED, restartEvery: sized(3, 4) }, tally);
       expectUsefulKills(tally);
     },
-    240_000,
+    600_000,
   );
 });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { openArchive } from '../../src/store/archive.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+import { sized } from '../support/campaign-size.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { sealedMarkets } from '../support/sealed.ts';
@@ -13,7 +14,7 @@ import { recordsOf, versionOf, writeEarlier } from './sealed-archive.ts';
 
 setDefaultTimeout(3_600_000);
 
-const KILLS = Number(process.env.KILLS ?? 40);
+const KILLS = Number(process.env.KILLS ?? sized(20, 40));
 const SEED = Number(process.env.SEED ?? 20_261_126);
 const VERIFY_EVERY = 5;
 const LATE_MARKETS = 60;

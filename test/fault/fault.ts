@@ -21,7 +21,7 @@ export interface FaultResult {
   readonly seen: string;
 }
 
-const DEADLINE_MS = 300_000;
+const DEADLINE_MS = 600_000;
 const SEEN_CHARS_MAX = 300;
 
 /** Adds a test. `run` returns a summary for the results, and throws if the behaviour is not the expected one. */

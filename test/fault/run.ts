@@ -10,7 +10,7 @@ async function main(): Promise<number> {
   const results = join(directory.path, 'results.jsonl');
   const startedMs = performance.now();
   const tests = Bun.spawn([process.execPath, 'test', '--path-ignore-patterns', '', import.meta.dir], {
-    env: { ...process.env, BOOKREEL_FAULT_RESULTS: results },
+    env: { ...process.env, CAMPAIGN: 'full', BOOKREEL_FAULT_RESULTS: results },
     stdin: 'ignore',
     stdout: 'inherit',
     stderr: 'inherit',

@@ -46,7 +46,7 @@ export const NOT_READY = [503, 'database unavailable'] as const;
 /** Internals that no answer may contain. */
 const INTERNAL = /sqlite|select |bookreel\.db|-wal|\.ts\b|\/tmp\/|\bat \/|errno|EIO|EMFILE|stack/i;
 const SNAPSHOTS = 2000;
-const ASK_WITHIN_MS = 30_000;
+const ASK_WITHIN_MS = 120_000;
 
 export async function serveLight(options: ServedOptions): Promise<Served> {
   const { cwd, data = join(cwd, 'data'), snapshots = SNAPSHOTS, rpm = 1_000_000, under = [], args = [] } = options;
@@ -128,7 +128,7 @@ export function expectUnavailable({ status, headers, text }: Answer): void {
 const POLL_MS = 20;
 
 /** Waits until `look` returns true. Throws after `withinMs`. */
-export async function until(what: string, look: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
+export async function until(what: string, look: () => boolean | Promise<boolean>, withinMs = 120_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await look())) {
     if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms until ${what}`);

@@ -7,6 +7,7 @@ import { OUTCOMES } from '../../src/domain/outcome.ts';
 import { pricesIn } from '../../src/segment/price-segment.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
+import { sized } from '../support/campaign-size.ts';
 import {
   CONDITION_ID,
   START_MS,
@@ -20,7 +21,7 @@ import {
 } from '../support/sample-records.ts';
 import { serviceOf } from '../support/service.ts';
 
-const RUNS = { numRuns: 40, seed: 20_260_416 };
+const RUNS = { numRuns: sized(12, 40), seed: 20_260_416 };
 const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures');
 
 type Row = Readonly<Record<string, unknown>>;
@@ -222,7 +223,7 @@ describe('importing', () => {
         expect(answers.quotes.map(quoteOf)).toEqual(derivedQuotes(answers.snapshots));
         expect(await served(pieces.archive)).toEqual(answers);
       }),
-      { ...RUNS, numRuns: 6 },
+      { ...RUNS, numRuns: sized(3, 6) },
     );
   });
 

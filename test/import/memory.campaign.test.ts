@@ -1,4 +1,5 @@
-import { expect, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { sized } from '../support/campaign-size.ts';
 import { has, run } from './containers/made-archives.ts';
 import {
   mappingOfBooks,
@@ -13,8 +14,11 @@ import {
   writePmxtParquet,
 } from './memory.ts';
 
-const FILES = 2000;
-const MEMBERS = 200;
+setDefaultTimeout(600_000);
+
+/** Twice and more of the memory that an import may take. */
+const FILES = sized(500, 2000);
+const MEMBERS = sized(100, 200);
 /** 20 MB of Parquet and more. */
 const ROWS = 30_000;
 

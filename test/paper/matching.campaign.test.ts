@@ -1,27 +1,19 @@
 import { afterAll, expect, test } from 'bun:test';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { QUEUES } from '../../src/paper/paper-market.ts';
 import { exported, linesOfNdjson } from '../export/exported.ts';
 import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
-import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
+import { KINDS_OF_BOOKS, realBooksOf, realRecording } from '../support/real-recordings.ts';
 import { RecordedMarket, type Row, type Rules } from './oracle.ts';
 import { compare, knownUntil, recordingOf } from './played.ts';
 import { randomActions } from './random-orders.ts';
 
 /** Orders of each recording; each is sent by every combination of the rules. */
-const ORDERS = Number(process.env.PAPER_ORDERS ?? 150);
+const ORDERS = Number(process.env.PAPER_ORDERS ?? 60);
 const SEED = Number(process.env.SEED ?? 1);
 
-const books = (slug: string) => ({
-  slug,
-  paths: REAL_BOOKS && [
-    join(REAL_BOOKS, 'markets.ndjson'),
-    ...readdirSync(REAL_BOOKS)
-      .filter((name) => name.startsWith(slug))
-      .map((name) => join(REAL_BOOKS!, name)),
-  ],
-});
+const books = (slug: string) => ({ slug, paths: realBooksOf(slug) });
 const recorded = (folder: string, slug: string) => {
   const path = realRecording(folder);
   return { slug, paths: path === undefined ? undefined : [path] };
@@ -31,9 +23,9 @@ const RECORDINGS = [
   { what: 'changes and trades of both outcomes', ...recorded('ws-capture-5m', 'btc-updown-5m-1776808200') },
   { what: 'a snapshot a second', ...recorded('snapshots-1s', 'btc-updown-5m-1777108200') },
   { what: 'frames with gaps', ...recorded('sessions-15m', 'btc-updown-15m-1777452300') },
-  { what: 'books of one outcome', ...books('btc-updown-5m-1776323400') },
-  { what: 'books of one outcome, some of the other', ...books('btc-updown-5m-1776326100') },
-  { what: 'books of both outcomes', ...books('btc-updown-5m-1776326700') },
+  { what: 'books of one outcome', ...books(KINDS_OF_BOOKS[0]) },
+  { what: 'books of one outcome, some of the other', ...books(KINDS_OF_BOOKS[1]) },
+  { what: 'books of both outcomes', ...books(KINDS_OF_BOOKS[2]) },
 ];
 
 const RULES: readonly Rules[] = QUEUES.flatMap((queue) =>

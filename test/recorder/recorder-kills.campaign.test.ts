@@ -15,7 +15,7 @@ import { nowMsOf, realClock } from './venue-clock.ts';
 import { VenueProxy } from './venue-proxy.ts';
 import { VenueStandIn } from './venue-stand-in.ts';
 
-const KILLS = Number(process.env.RECORDER_KILLS ?? 8);
+const KILLS = Number(process.env.RECORDER_KILLS ?? 5);
 const EVENTS_PER_SECOND = 100;
 const timeIn = (line: string) => Number(line.slice(0, line.indexOf(' ')));
 

@@ -5,8 +5,8 @@ import { peakMegabytes, processorSeconds } from './processor-time.ts';
 import { RecorderProcess } from './recorder-process.ts';
 import { figure } from './results.ts';
 
-const SECONDS = Number(process.env.RECORDER_LOAD_SECONDS ?? 6);
-const BURST_SECONDS = Number(process.env.RECORDER_BURST_SECONDS ?? 3);
+const SECONDS = Number(process.env.RECORDER_LOAD_SECONDS ?? 4);
+const BURST_SECONDS = Number(process.env.RECORDER_BURST_SECONDS ?? 1);
 const COINS = ['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype'];
 const LOOK_MS = 500;
 /** The venue of a busy machine sends the first books of a window late: that is a gap, and no loss. */

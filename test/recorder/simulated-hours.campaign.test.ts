@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test';
 import { figure } from './results.ts';
 import { SEVEN_COINS, simulatedHours } from './simulated-hours.ts';
 
-const HOURS = Number(process.env.RECORDER_HOURS ?? 2);
-const DAYS = Number(process.env.RECORDER_DAYS ?? 0.5);
+const HOURS = Number(process.env.RECORDER_HOURS ?? 1);
+const DAYS = Number(process.env.RECORDER_DAYS ?? 0.25);
 const TEN_SECONDS_OF_AN_HOUR = 360;
 const MEGABYTE = 2 ** 20;
 

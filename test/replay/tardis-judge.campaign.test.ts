@@ -4,20 +4,27 @@ import { join } from 'node:path';
 import { withAssetIds } from '../../src/replay/stand-in-assets.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
+import { realBooksOf, realRecording } from '../support/real-recordings.ts';
 import { ASSETS, randomRecording } from './random-recording.ts';
 import { type Judgement, judged, TARDIS_DEV } from './tardis-judge.ts';
 import { filledTardisServer, type TardisServer } from './tardis-server.ts';
 
 const ROOT = join(import.meta.dir, '..', '..');
 
-const RECORDINGS: readonly (readonly [name: string, path: string | undefined, slug: string | undefined])[] = [
-  ['ws-capture-5m', realRecording('ws-capture-5m'), undefined],
-  ['books-5m-parquet', REAL_BOOKS, 'btc-updown-5m-1776323700'],
-  ['sessions-15m', realRecording('sessions-15m'), undefined],
-  ['snapshots-1s', realRecording('snapshots-1s'), undefined],
-  ['fixtures', join(ROOT, 'fixtures'), undefined],
-];
+const BOOKS_SLUG = 'btc-updown-5m-1776323700';
+const pathsOf = (name: string) => {
+  const path = realRecording(name);
+  return path === undefined ? undefined : [path];
+};
+
+const RECORDINGS: readonly (readonly [name: string, paths: readonly string[] | undefined, slug: string | undefined])[] =
+  [
+    ['ws-capture-5m', pathsOf('ws-capture-5m'), undefined],
+    ['books-5m-parquet', realBooksOf(BOOKS_SLUG), BOOKS_SLUG],
+    ['sessions-15m', pathsOf('sessions-15m'), undefined],
+    ['snapshots-1s', pathsOf('snapshots-1s'), undefined],
+    ['fixtures', [join(ROOT, 'fixtures')], undefined],
+  ];
 
 const SOURCES = ['trade', 'book_change', 'book_ticker'];
 
@@ -122,9 +129,9 @@ function comparable(records: readonly string[]): string[] {
 }
 
 describe.skipIf(TARDIS_DEV === undefined)('tardis-dev makes our records of our native messages, in order.', () => {
-  for (const [name, path, slug] of RECORDINGS) {
-    test.skipIf(path === undefined)(`on a market of ${name}, record by record`, async () => {
-      await using server = await filledTardisServer(path!);
+  for (const [name, paths, slug] of RECORDINGS) {
+    test.skipIf(paths === undefined)(`on a market of ${name}, record by record`, async () => {
+      await using server = await filledTardisServer({ paths: paths! });
       const replayed = replayedOf(server.archive, slug);
       let compared = 0;
       for (const each of CASES) {

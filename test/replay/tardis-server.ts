@@ -68,10 +68,13 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
   };
 }
 
-/** The same over a new archive with these records, or with the recordings at a path. It is removed with the server. */
-export async function filledTardisServer(content: readonly object[] | string, deps: Partial<TardisDeps> = {}) {
+/** The same over a new archive with these records, or with the recordings at these paths. It is removed with the server. */
+export async function filledTardisServer(
+  content: readonly object[] | { readonly paths: readonly string[] },
+  deps: Partial<TardisDeps> = {},
+) {
   const { archive, ...place } = temporaryArchive();
-  await (typeof content === 'string' ? importPaths(archive, content) : importRecords(archive, content));
+  await ('paths' in content ? importPaths(archive, ...content.paths) : importRecords(archive, content));
   const server = tardisServer(archive, deps);
   return {
     ...server,

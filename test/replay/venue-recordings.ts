@@ -1,9 +1,7 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importPaths, importRecords } from '../support/archive.ts';
-import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
+import { REAL_BOOKS, realBooksOf, realRecording } from '../support/real-recordings.ts';
 import { sampleMarket } from '../support/sample-records.ts';
 import { randomRecording } from './random-recording.ts';
 
@@ -30,10 +28,7 @@ export const VENUE_RECORDINGS: readonly VenueRecording[] = [
     name: 'books-5m-parquet',
     isHere: REAL_BOOKS !== undefined,
     slugs: [BOOKS_SLUG],
-    load: (archive) => {
-      const files = readdirSync(REAL_BOOKS!).filter((name) => name.startsWith(BOOKS_SLUG));
-      return importPaths(archive, join(REAL_BOOKS!, 'markets.ndjson'), ...files.map((name) => join(REAL_BOOKS!, name)));
-    },
+    load: (archive) => importPaths(archive, ...realBooksOf(BOOKS_SLUG)!),
   },
   {
     name: 'random books, one outcome',

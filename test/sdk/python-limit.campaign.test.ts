@@ -4,11 +4,14 @@ import { openInProcess } from '../contract/in-process-target.ts';
 import { expectedSnapshots } from '../contract/oracle.ts';
 import { BOOKS, RECORDS } from '../contract/recording.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { sized } from '../support/campaign-size.ts';
 import { finished } from '../support/executable.ts';
 import { installWheel, PYTHON } from './python.ts';
 
 const EXPECTED = expectedSnapshots(BOOKS);
-const PAGE = Math.ceil(EXPECTED.length / 24);
+/** A minute of waiting begins after every ten pages. */
+const PAGES = sized(14, 24);
+const PAGE = Math.ceil(EXPECTED.length / PAGES);
 
 test.skipIf(PYTHON === undefined)(
   'A walk with ten requests a minute gets every record, and is refused once a minute.',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Bucket, bucketAccess } from '../../src/store/bucket.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { type BucketFault, BucketServer } from '../support/bucket-server.ts';
+import { sized } from '../support/campaign-size.ts';
 import { HAS_CEPH, startCeph } from '../support/ceph.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 import { marketsOfBooks, WIDE } from '../support/markets-of-books.ts';
@@ -12,7 +13,7 @@ import { contentDigest } from '../support/stored.ts';
 
 setDefaultTimeout(3_600_000);
 
-const KILLS = Number(process.env.KILLS ?? 12);
+const KILLS = Number(process.env.KILLS ?? sized(4, 12));
 const SEED = Number(process.env.SEED ?? 20_261_126);
 const FAULTS: readonly BucketFault[] = ['drop', 'lose', 'cut', { status: 503, code: 'SlowDown' }, 'flip'];
 
@@ -102,11 +103,11 @@ test('Backups that are killed with -9 while a fifth of all answers is wrong are 
   const bucket = clientOf('s3://books/killed');
   await held.grow(0, 40, 100);
   await held.run('key create --tier pro');
-  let [kills, digest] = [0, ''];
+  let [kills, failures, digest] = [0, 0, ''];
   for (let round = 1; kills < KILLS; round += 1) {
     proxy.fault = ({ method, name }) => {
       if (random() > 0.2) return undefined;
-      const fault = FAULTS[Math.floor(random() * FAULTS.length)]!;
+      const fault = FAULTS[failures++ % FAULTS.length]!;
       return fault === 'flip' && !(method === 'GET' && name.includes('/files/')) ? 'drop' : fault;
     };
     await held.grow(100 * round, 3, 60);

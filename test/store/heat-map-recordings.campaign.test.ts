@@ -1,24 +1,25 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
+import { IS_FULL, sized } from '../support/campaign-size.ts';
 import { expectedGrid, type OracleGap, type OracleSnapshot } from '../support/heat-map-oracle.ts';
 import { randomsOf } from '../support/random-books.ts';
-import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
+import { KINDS_OF_BOOKS, REAL_BOOKS, realBooksOf, realRecording } from '../support/real-recordings.ts';
 import { type Service, serviceOf } from '../support/service.ts';
 
 setDefaultTimeout(600_000);
 
 const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures');
-const RECORDINGS: readonly (readonly [name: string, path: string | undefined])[] = [
+const RECORDINGS: readonly (readonly [name: string, paths: string | readonly string[] | undefined])[] = [
   ['fixtures', join(FIXTURES, 'btc.ndjson.zst')],
-  ['books-5m-parquet', REAL_BOOKS],
+  ['books-5m-parquet', IS_FULL ? REAL_BOOKS : realBooksOf(...KINDS_OF_BOOKS)],
   ['ws-capture-5m', realRecording('ws-capture-5m')],
   ['sessions-15m', realRecording('sessions-15m')],
   ['snapshots-1s', realRecording('snapshots-1s')],
   ['quotes-15m-csv', realRecording('quotes-15m-csv')],
 ];
 const MARKETS_MAX = 3;
-const ZOOMS = 20;
+const ZOOMS = sized(8, 20);
 
 interface Market {
   readonly conditionId: string;
@@ -44,10 +45,10 @@ async function snapshotsOf(service: Service, path: string): Promise<OracleSnapsh
   }
 }
 
-describe.each(RECORDINGS)('the heat map of %s', (_, path) => {
-  test.skipIf(path === undefined)('is the brute-force grid of the snapshots at random zooms', async () => {
+describe.each(RECORDINGS)('the heat map of %s', (_, paths) => {
+  test.skipIf(paths === undefined)('is the brute-force grid of the snapshots at random zooms', async () => {
     using held = temporaryArchive();
-    await importPaths(held.archive, path!);
+    await importPaths(held.archive, ...[paths!].flat());
     const service = serviceOf(held.archive, held.registry);
     const coins = await dataOf<{ symbol: string }[]>(service, '/coins');
     const random = randomsOf(7);

@@ -7,6 +7,7 @@ import { Bucket, bucketAccess } from '../../src/store/bucket.ts';
 import { verifyPublication } from '../../src/store/catalog-upkeep.ts';
 import { importRecords, NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import type { BucketFault } from '../support/bucket-server.ts';
+import { sized } from '../support/campaign-size.ts';
 import { HAS_CEPH, startCeph } from '../support/ceph.ts';
 import { startChild } from '../support/child.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
@@ -17,7 +18,7 @@ import { sealAll } from '../support/sealed.ts';
 
 setDefaultTimeout(3_600_000);
 
-const [KILLS, ROUNDS] = [Number(process.env.KILLS ?? 12), Number(process.env.ROUNDS ?? 12)];
+const [KILLS, ROUNDS] = [Number(process.env.KILLS ?? sized(4, 12)), Number(process.env.ROUNDS ?? sized(5, 12))];
 const FAULTS: readonly BucketFault[] = ['drop', 'lose', 'cut', { status: 503, code: 'SlowDown' }, 'flip'];
 
 /** The storage of Ceph behind a proxy that fails, and archives. */
@@ -41,10 +42,11 @@ afterAll(async () => {
 test.skipIf(!HAS_CEPH)('a follower has the rows of home, through failures of every kind at Ceph', async () => {
   const random = randomsOf(7);
   const { archive } = place.held;
+  let failures = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     await importRecords(archive, marketsOfBooks(Math.floor(random() * 20), 2, 1 + Math.floor(random() * 30)));
     if (random() < 0.5) sealAll(archive);
-    place.server.fault = () => (random() < 0.15 ? FAULTS[Math.floor(random() * FAULTS.length)] : undefined);
+    place.server.fault = () => (random() < 0.15 ? FAULTS[failures++ % FAULTS.length] : undefined);
     for (let isDone = false; !isDone; ) {
       isDone = await place.publish({ leaseMs: 1000 }).then(
         () => true,

@@ -4,13 +4,23 @@ import { sourcesOf } from '../../src/import/source.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
 import { exported } from '../export/exported.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
-import { realRecording } from '../support/real-recordings.ts';
+import { IS_FULL } from '../support/campaign-size.ts';
+import { KINDS_OF_BOOKS, realBooksOf, realRecording } from '../support/real-recordings.ts';
 import { sealAll, sealedMarkets } from '../support/sealed.ts';
 
-/** Real recordings, with the most bytes of all files of their sealed markets for each recorded book. */
-const RECORDINGS: readonly (readonly [name: string, paths: readonly string[] | undefined, bytesMax: number])[] = [
+type Paths = readonly string[] | undefined;
+/**
+ * Real recordings, with the most bytes of all files of their sealed markets for each recorded book, and the files that are imported
+ * with mirrored books if they are fewer.
+ */
+const RECORDINGS: readonly (readonly [name: string, paths: Paths, bytesMax: number, fewer?: Paths])[] = [
   ['both outcomes of two markets, whole', pathsOf('ws-capture-5m'), 16],
-  ['books of 16 markets, mostly of one outcome', pathsOf('books-5m-parquet'), 38.3],
+  [
+    'books of 16 markets, mostly of one outcome',
+    pathsOf('books-5m-parquet'),
+    38.3,
+    IS_FULL ? undefined : realBooksOf(...KINDS_OF_BOOKS),
+  ],
   ['three coins, with prices of other venues', pathsOf('sessions-15m'), Infinity],
   ['snapshots of five levels', pathsOf('snapshots-1s'), Infinity],
   ['quotes', pathsOf('quotes-15m-csv'), Infinity],
@@ -21,8 +31,9 @@ function pathsOf(name: string): string[] | undefined {
   return path === undefined ? undefined : [path];
 }
 
-for (const [name, paths, bytesMax] of RECORDINGS) {
+for (const [name, all, bytesMax, fewer = all] of RECORDINGS) {
   for (const mirror of [false, true]) {
+    const paths = mirror ? fewer : all;
     const title = `A real recording (${name}, ${mirror ? 'with' : 'without'} mirrored books) is exported as before when it is sealed, and takes few bytes.`;
     test.skipIf(paths === undefined)(title, async () => {
       using place = temporaryArchive();

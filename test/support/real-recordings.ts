@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
@@ -12,6 +12,20 @@ const books = join(DIRECTORY, 'books-5m-parquet');
 
 /** Parquet of real book messages of 16 BTC 5m markets, with a markets.ndjson next to them. */
 export const REAL_BOOKS: string | undefined = existsSync(join(books, 'markets.ndjson')) ? books : undefined;
+
+/** The files of REAL_BOOKS with these markets; undefined if there are none. To import all takes half a minute. */
+export function realBooksOf(...slugs: readonly string[]): string[] | undefined {
+  if (REAL_BOOKS === undefined) return undefined;
+  const names = readdirSync(REAL_BOOKS).filter((name) => slugs.some((slug) => name.startsWith(slug)));
+  return ['markets.ndjson', ...names].map((name) => join(books, name));
+}
+
+/** Markets of REAL_BOOKS: with books of one outcome, with some of the other one, and with books of both. */
+export const KINDS_OF_BOOKS = [
+  'btc-updown-5m-1776323400',
+  'btc-updown-5m-1776326100',
+  'btc-updown-5m-1776326700',
+] as const;
 
 /** A file or directory of the real recordings; undefined when there is none. */
 export function realRecording(name: string): string | undefined {
