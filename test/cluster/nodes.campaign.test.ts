@@ -410,23 +410,23 @@ describe.skipIf(LACKS.length > 0)(`three nodes${LACKS.length === 0 ? '' : ` (nee
       );
       figure('changes', 'from the end of the command at home until all three nodes have it', '2.5 s', seen.join('; '));
     });
+  });
 
-    test('A second writer is refused.', async () => {
-      const all = part(0, 1);
-      const { home, cluster, key } = all;
-      const copy = join(all.directory, 'copy');
-      cpSync(home.data, copy, { recursive: true });
-      const env = { ...variables, AWS_ENDPOINT_URL: all.storage.origin };
-      const second = await commanded(['publish', '--books', all.books, '--data', copy], env);
-      expect(second.code).not.toBe(0);
-      figure(
-        'a second writer',
-        '`publish` of a copy of the data directory, while home publishes',
-        'refused',
-        `exit code ${second.code}: ${second.stderr.trim()}`,
-      );
-      expect((await ask(cluster.nodes[0]!.origin, key, pageOf(home.sealed[0]!))).status).toBe(200);
-    });
+  test('A second writer is refused.', async () => {
+    await using all = await setting({ sealed: 6 });
+    const { home, cluster, key } = all;
+    const copy = join(all.directory, 'copy');
+    cpSync(home.data, copy, { recursive: true });
+    const env = { ...variables, AWS_ENDPOINT_URL: all.storage.origin };
+    const second = await commanded(['publish', '--books', all.books, '--data', copy], env);
+    expect(second.code).not.toBe(0);
+    figure(
+      'a second writer',
+      '`publish` of a copy of the data directory, while home publishes',
+      'refused',
+      `exit code ${second.code}: ${second.stderr.trim()}`,
+    );
+    expect((await ask(cluster.nodes[0]!.origin, key, pageOf(home.sealed[0]!))).status).toBe(200);
   });
 
   test('Redis killed, stopped and flushed: nobody gets in who may not, and a key gets at most one more window.', async () => {

@@ -10,9 +10,9 @@ import { gatherRealRecordings, HAS_REAL_RECORDINGS } from './real-recording.ts';
 
 const SEED = 20_260_416;
 const SNAPSHOTS = 20_000;
-const PARQUET_FILES = sized(12, 30);
-const KILLS_OF_REAL = HAS_REAL_RECORDINGS ? sized(3, 5) : 0;
-const KILLS = sized(12, 25) - KILLS_OF_REAL;
+const PARQUET_FILES = 30;
+const KILLS_OF_REAL = HAS_REAL_RECORDINGS ? 5 : 0;
+const KILLS = sized(17, 25) - KILLS_OF_REAL;
 
 describe('kill -9 of an import', () => {
   test(`leaves complete batches with every reported record, ${KILLS} times, and another import completes the archive`, async () => {
@@ -23,7 +23,7 @@ describe('kill -9 of an import', () => {
     // Records of bookreel's own format get their ids in their order.
     expect([...whole.edges.keys()]).toEqual(edgesOf(SNAPSHOTS));
     const tally = noKills();
-    await killImports({ whole, kills: KILLS, seed: SEED, restartEvery: sized(4, 10) }, tally);
+    await killImports({ whole, kills: KILLS, seed: SEED, restartEvery: sized(5, 10) }, tally);
     expectUsefulKills(tally);
   }, 600_000);
 
@@ -35,7 +35,7 @@ describe('kill -9 of an import', () => {
       gatherRealRecordings(recording, PARQUET_FILES);
       const whole = await wholeImport(recording);
       const tally = noKills();
-      await killImports({ whole, kills: KILLS_OF_REAL, seed: SEED, restartEvery: sized(3, 4) }, tally);
+      await killImports({ whole, kills: KILLS_OF_REAL, seed: SEED, restartEvery: 4 }, tally);
       expectUsefulKills(tally);
     },
     600_000,
