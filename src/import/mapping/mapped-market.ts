@@ -8,9 +8,9 @@ import { coinOf, joinedTokens, marketWindow, UNKNOWN_TOKEN } from '../../venue/m
 import { slugField, slugOf, WINDOW_MS, windowOfSlug } from '../../venue/slug.ts';
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
 import { UnknownName } from '../unknown-name.ts';
-import { outcomeReader } from './mapped-outcome.ts';
 import { timeReader } from './mapped-time.ts';
 import { fieldReader, fieldsOfPlace, type MappedRow, shown, textOf, valueReader } from './mapped-value.ts';
+import { wordReader } from './mapped-words.ts';
 import type { MappedValue, Mapping } from './mapping-schema.ts';
 
 const HOUR_MS = 3_600_000;
@@ -300,7 +300,7 @@ function factsReader(table: NonNullable<Mapping['market']>, usual: Mapping['time
     });
   }
   if (table.winner !== undefined) {
-    const read = outcomeReader(table.winner);
+    const read = wordReader(table.winner, OUTCOMES);
     readers.push((row) => {
       const winner = read(row);
       return winner === undefined ? {} : { winner, closed: true, active: false };

@@ -1,7 +1,8 @@
 import { DomainError } from '../../domain/errors.ts';
 import { complement } from '../../domain/mirrored-book.ts';
-import type { Outcome } from '../../domain/outcome.ts';
+import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import { midOf } from '../../domain/quote.ts';
+import { TRADE_SIDES } from '../../domain/trade.ts';
 import { parseJsonTexts } from '../../record/exact-json.ts';
 import {
   attempt,
@@ -22,10 +23,10 @@ import { UnknownName } from '../unknown-name.ts';
 import { DistinctTrades } from './distinct-trades.ts';
 import type { Level, LevelRow } from './level-groups.ts';
 import { type MarketNames, type MarketReader, marketReader, type RowMarket } from './mapped-market.ts';
-import { levelSideReader, outcomeReader, tradeSideReader } from './mapped-outcome.ts';
 import { sideReader } from './mapped-side.ts';
 import { isRelative, type Remark, type TimeReader, timeReader } from './mapped-time.ts';
 import { fieldReader, type MappedRow, rowTest, textOf, type ValueReader, valueReader } from './mapped-value.ts';
+import { wordReader } from './mapped-words.ts';
 import type { MappedFigure, MappedSection, Mapping } from './mapping-schema.ts';
 import { RecentRecords } from './recent-records.ts';
 
@@ -93,7 +94,7 @@ export function recordMaker(mapping: Mapping, remark?: Remark): RecordMaker {
   const usual = time === undefined || isRelative(time, undefined) ? undefined : time;
   const readTime = usual === undefined ? undefined : timeReader(usual, 'time', undefined);
   const readArrival = received === undefined ? undefined : timeReader(received, 'received', usual);
-  const readOutcome = mapping.outcome === undefined ? undefined : outcomeReader(mapping.outcome);
+  const readOutcome = mapping.outcome === undefined ? undefined : wordReader(mapping.outcome, OUTCOMES);
   const markets = market === undefined ? undefined : marketReader(market, usual);
   const statesMarkets =
     market !== undefined && (sections.length === 0 || FACTS.some((fact) => market[fact] !== undefined));
@@ -203,7 +204,7 @@ function compiled(section: MappedSection, { time: usual }: Mapping, remark: Rema
     own === undefined && each !== undefined ? (row, window) => read(parentOf(row), window) : read;
   const timed = { rows, time, isRelative: isRelative(own ?? usual!, usual) };
   if (section.kind === 'coin_prices') return { ...timed, coinPrice: coinPriceReader(section) };
-  const outcome = section.outcome === undefined ? undefined : outcomeReader(section.outcome);
+  const outcome = section.outcome === undefined ? undefined : wordReader(section.outcome, OUTCOMES);
   return { ...timed, outcome, body: bodyReader(section) };
 }
 
@@ -274,7 +275,7 @@ function rowReader(section: Extract<MappedSection, { kind: 'levels' }>): BodyRea
     snapshot,
     complement: isOfOther,
   } = section;
-  const readSide = side === undefined ? undefined : levelSideReader(side);
+  const readSide = side === undefined ? undefined : wordReader(side, ['bid', 'ask']);
   const readLevel = (ofPrice: MappedFigure, ofSize: MappedFigure, isBidIn: (row: MappedRow) => boolean) => {
     const [prices, sizes] = [valueReader(ofPrice), valueReader(ofSize)];
     return (row: MappedRow): Level[] => {
@@ -288,9 +289,9 @@ function rowReader(section: Extract<MappedSection, { kind: 'levels' }>): BodyRea
     };
   };
   const isBidIn = (row: MappedRow) => {
-    const isBid = readSide!(row);
-    if (isBid === undefined) throw rejected('the row does not state the side of its level');
-    return isBid;
+    const word = readSide!(row);
+    if (word === undefined) throw rejected('the row does not state the side of its level');
+    return word === 'bid';
   };
   const readers =
     price === undefined
@@ -358,7 +359,7 @@ function tradeReader(section: Extract<MappedSection, { kind: 'trades' }>): BodyR
   const size = optional(section.size);
   const fee = optional(section.fee_rate_bps);
   const hash = optional(section.transaction_hash);
-  const side = section.side === undefined ? undefined : tradeSideReader(section.side);
+  const side = section.side === undefined ? undefined : wordReader(section.side, TRADE_SIDES);
   const names = {
     size: size?.name ?? 'size',
     side: 'side',

@@ -64,13 +64,8 @@ const MappedTime = place({
 export type MappedTime = Static<typeof MappedTime>;
 
 const MappedOutcome = place({ up: optional(Words), down: optional(Words) });
-export type MappedOutcome = Static<typeof MappedOutcome>;
-
 const MappedTradeSide = place({ buy: optional(Words), sell: optional(Words) });
-export type MappedTradeSide = Static<typeof MappedTradeSide>;
-
 const MappedLevelSide = place({ bid: optional(Words), ask: optional(Words) });
-export type MappedLevelSide = Static<typeof MappedLevelSide>;
 
 /** Rows in which a field has one of these texts. */
 const Rows = Type.Object({ field: Text, is: Words }, CLOSED);
