@@ -2,7 +2,7 @@ import { appendFileSync, copyFileSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { fileChunks } from '../../src/import/file-chunks.ts';
-import { linesOf } from '../../src/import/parse/lines.ts';
+import { visitLines } from '../../src/import/parse/lines.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { bytesOf, type Corpus } from './corpus.ts';
 import { type Section, shown, table } from './report.ts';
@@ -121,10 +121,10 @@ async function parsed(path: string): ReturnType<Turn> {
     records += texts.length;
     texts = [];
   };
-  for await (const line of linesOf(fileChunks(path))) {
+  await visitLines(fileChunks(path), (line) => {
     texts.push(line.text());
     if (texts.length === PARSED_LINES) parse();
-  }
+  });
   parse();
   return { records, seconds };
 }

@@ -20,7 +20,10 @@ const STAND_INS: Readonly<Record<string, unknown>> = {
 };
 
 /** The names of the shipped mappings whose fields a table has. They may have keys that are still to be stated. */
-export function fittingMappings(format: Mapping['format'], { name: table, fields }: Pick<InspectedTable, 'name' | 'fields'>): readonly string[] {
+export function fittingMappings(
+  format: Mapping['format'],
+  { name: table, fields }: Pick<InspectedTable, 'name' | 'fields'>,
+): readonly string[] {
   const has = new Set(fields.map(({ name }) => name));
   return Object.keys(SHIPPED_MAPPINGS).filter((name) => {
     const mapping = checkedMapping(statedMapping(name, []).toml, name);

@@ -6,7 +6,7 @@ import { type Compression, compressionOf } from '../compression.ts';
 import { firstBytesOf } from '../decompressed.ts';
 import { binaryKind } from '../file-kind.ts';
 import type { Mapping } from '../mapping/mapping-schema.ts';
-import { parquetRows } from '../mapping/parquet-rows.ts';
+import { columnNames, parquetRows } from '../mapping/parquet-rows.ts';
 import type { RowSource } from '../mapping/row-source.ts';
 import { sqliteRows } from '../mapping/sqlite-rows.ts';
 import { csvRows, jsonRows } from '../mapping/text-rows.ts';
@@ -114,9 +114,8 @@ async function tablesOf({ sample, file }: OpenedSource, format: Mapping['format'
     return tables;
   }
   if (format === 'parquet') {
-    const source = parquetRows(file.path, file.copy);
-    const { num_rows } = (await ParquetFile.open(file.path, file.copy)).metadata;
-    return [{ ...(await tableOf(source, (await source.columns()) ?? [])), rows: Number(num_rows) }];
+    const { num_rows, schema } = (await ParquetFile.open(file.path, file.copy)).metadata;
+    return [{ ...(await tableOf(parquetRows(file.path, file.copy), columnNames(schema))), rows: Number(num_rows) }];
   }
   if (format === 'json') return [await tableOf(jsonRows(file), [])];
   const delimiter = delimiterOf(sample.lines)!;

@@ -76,7 +76,9 @@ function sectionsOf(kind: RecordKind, given: unknown, mapping: string): MappedSe
     if (outcomes.length === 0) return withMidpoints(checkedSection(kind, table, key, mapping));
     if ('outcome' in table)
       throw refusedMapping(mapping, `${key}.outcome contradicts ${key}.${outcomes[0]}: remove one`);
-    const shared = Object.fromEntries(Object.entries(table).filter(([name]) => !OUTCOMES.some((outcome) => outcome === name)));
+    const shared = Object.fromEntries(
+      Object.entries(table).filter(([name]) => !OUTCOMES.some((outcome) => outcome === name)),
+    );
     return outcomes.flatMap((outcome) => {
       const own = table[outcome];
       if (!isFields(own)) throw refusedMapping(mapping, `${key}.${outcome} must be a table`);
@@ -174,10 +176,7 @@ function wordsProblem<Word extends string>(
   return both === undefined ? undefined : `${key}.${words[0]} and ${key}.${words[1]} both have "${both}"`;
 }
 
-function* sectionProblems(
-  section: MappedSection,
-  { time, market, outcome }: Mapping,
-): Generator<string | undefined> {
+function* sectionProblems(section: MappedSection, { time, market, outcome }: Mapping): Generator<string | undefined> {
   const { name, kind } = section;
   if (section.time === undefined && time === undefined) yield 'time is not stated: add a table [time]';
   if (section.time !== undefined) yield timeProblem(section.time, `${name}.time`, time);

@@ -26,12 +26,10 @@ type Convert = (value: unknown) => unknown;
 /** The rows of a Parquet file. Lists are arrays, and groups of fields objects. `copy`: where its bytes are, if not at `path`. */
 export function parquetRows(path: string, copy?: string): RowSource {
   return {
-    columns: async () =>
-      columnsOf((await ParquetFile.open(path, copy)).metadata.schema).map(({ element }) => element.name),
     read: async (wanted, take, optional = []) => {
       const file = await ParquetFile.open(path, copy);
       const { schema } = file.metadata;
-      const has = (column: string) => columnsOf(schema).some(({ element }) => element.name === column);
+      const has = (column: string) => columnNames(schema).includes(column);
       const columns = wanted.filter((column) => !optional.includes(column) || has(column));
       const read = columns.map((name) => ({ name, convert: converterOf(columnNamed(path, schema, name)) }));
       const options = { parsers: PARSERS, utf8: false, metadata: { ...file.metadata, schema: schema.map(asStored) } };
@@ -51,12 +49,15 @@ function columnsOf(schema: readonly SchemaElement[]): readonly SchemaTree[] {
   return schema.length === 0 ? [] : parquetSchema({ schema: [...schema] }).children;
 }
 
+/** The names of the columns of a Parquet file, in their order. */
+export function columnNames(schema: readonly SchemaElement[]): readonly string[] {
+  return columnsOf(schema).map(({ element }) => element.name);
+}
+
 function columnNamed(path: string, schema: readonly SchemaElement[], name: string): SchemaTree {
-  const columns = columnsOf(schema);
-  const found = columns.filter(({ element }) => element.name === name);
+  const found = columnsOf(schema).filter(({ element }) => element.name === name);
   if (found.length === 1) return found[0]!;
-  const names = columns.map(({ element }) => element.name).join(', ');
-  const reason = found.length === 0 ? `no column ${name}: it has ${names}` : `two columns ${name}`;
+  const reason = found.length === 0 ? `no column ${name}: it has ${columnNames(schema).join(', ')}` : `two columns ${name}`;
   throw unreadable(`'${path}' has ${reason}`);
 }
 

@@ -15,8 +15,6 @@ interface Row {
 
 /** The rows of a file. Each call opens the file and closes it. */
 export interface RowSource {
-  /** The names of the columns, in their order; undefined for JSON, whose objects may each have others. Throws as `read`. */
-  columns(): Promise<readonly string[] | undefined>;
   /**
    * Calls `take` for each row, in the order of the file, with the values of at least `columns`; what `take` throws ends it. Throws
    * DomainError 'unreadable', in one sentence, if the file lacks one of `columns` or has it twice, and where it is damaged. CSV and

@@ -8,10 +8,6 @@ const ROWS_PER_TURN = 256;
 /** The rows of a SQLite table, or of a query. `copy`: where the file's bytes are, if not at `path`. */
 export function sqliteRows(path: string, selection: SqliteSelection, copy?: string): RowSource {
   return {
-    columns: async () => {
-      using file = SqliteFile.open(path, copy);
-      return file.columnsOf(selection);
-    },
     read: async (columns, take) => {
       using file = SqliteFile.open(path, copy);
       let number = 0;

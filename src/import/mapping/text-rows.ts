@@ -1,6 +1,6 @@
 import { parseJsonTexts } from '../../record/exact-json.ts';
 import { attempt, attempted, type Fields, isFields, rejected } from '../../record/fields.ts';
-import { columnsOf, visitRows } from '../parse/csv.ts';
+import { visitRows } from '../parse/csv.ts';
 import { visitJsonValues } from '../parse/json-values.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { RowSource } from './row-source.ts';
@@ -11,10 +11,9 @@ interface CsvRowOptions {
   readonly onHeader?: (() => void) | undefined;
 }
 
-/** The rows of CSV. All values are texts. A pipe has either its columns read or its rows. */
+/** The rows of CSV. All values are texts. */
 export function csvRows(file: RecordingFile, { delimiter, onHeader }: CsvRowOptions = {}): RowSource {
   return {
-    columns: () => columnsOf(file, delimiter),
     read: async (columns, take, optional = []) => {
       let indexes: readonly number[] | undefined;
       const required = columns.filter((column) => !optional.includes(column));
@@ -38,7 +37,6 @@ export function csvRows(file: RecordingFile, { delimiter, onHeader }: CsvRowOpti
 /** The objects of JSON: one a line, in arrays, or one after the other over many lines. Each has the number of its first line. */
 export function jsonRows(file: RecordingFile): RowSource {
   return {
-    columns: async () => undefined,
     read: (_columns, take) =>
       visitJsonValues(file, ({ number, text }) => {
         const value = attempt(() => parseJsonTexts(text()));

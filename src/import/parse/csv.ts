@@ -4,7 +4,7 @@ import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
 import { unreadable } from '../source.ts';
-import { linesOf, visitLines } from './lines.ts';
+import { visitLines } from './lines.ts';
 
 /** CSV with a header (RFC 4180), one row per line: a quoted field may have commas and doubled quotes, but no line breaks. */
 const COLUMNS_MAX = 1000;
@@ -63,15 +63,6 @@ export async function visitRows(
     if (isHeader) onHeader?.();
     else take(line.number, () => attempted(fields), names);
   });
-}
-
-/** The columns of a file; none if it is empty or its first line is not a row. */
-export async function columnsOf(file: RecordingFile, delimiter = COMMA): Promise<readonly string[]> {
-  for await (const line of linesOf(file.bytes())) {
-    const names = attempt(() => splitRow(line.text(), delimiter));
-    return names instanceof DomainError ? [] : (names ?? []);
-  }
-  return [];
 }
 
 function headerOf(

@@ -21,21 +21,10 @@ export interface ByteLine extends Line {
   readonly end: number;
 }
 
-/** The non-blank lines of a byte stream. A byte order mark is skipped; the last line needs no newline. */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
-  const cutter = new LineCutter();
-  let lines: Line[] = [];
-  const keep = (line: Line) => void lines.push(line);
-  for await (const chunk of chunks) {
-    cutter.push(chunk, keep);
-    yield* lines;
-    lines = [];
-  }
-  cutter.end(keep);
-  yield* lines;
-}
-
-/** Calls `visit` for each line that `linesOf` would yield: a promise per line would cost as much as reading it. */
+/**
+ * Calls `visit` for each non-blank line of a byte stream: a promise per line would cost as much as reading it. A byte order mark is
+ * skipped; the last line needs no newline.
+ */
 export async function visitLines(chunks: AsyncIterable<Uint8Array>, visit: (line: ByteLine) => void): Promise<void> {
   const cutter = new LineCutter();
   for await (const chunk of chunks) cutter.push(chunk, visit);

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SchemaElement } from 'hyparquet';
 import { type ColumnSource, parquetWriteBuffer } from 'hyparquet-writer';
-import { parquetRows } from '../../../src/import/mapping/parquet-rows.ts';
+import { columnNames, parquetRows } from '../../../src/import/mapping/parquet-rows.ts';
+import { ParquetFile } from '../../../src/import/parse/parquet.ts';
 import { csvRows } from '../../../src/import/mapping/text-rows.ts';
 import type { Fields } from '../../../src/record/fields.ts';
 import { temporaryDirectory } from '../../support/archive.ts';
@@ -17,7 +18,8 @@ async function rowsOf(columnData: ColumnSource[], schema: SchemaElement[] | unde
   const rows: (readonly [number, Fields])[] = [];
   const source = parquetRows(path);
   await source.read(names, ({ number, fields }) => rows.push([number, fields()]));
-  return { columns: await source.columns(), rows };
+  const { schema: stored } = (await ParquetFile.open(path)).metadata;
+  return { columns: columnNames(stored), rows };
 }
 
 const ROOT = (count: number): SchemaElement => ({ name: 'root', num_children: count });

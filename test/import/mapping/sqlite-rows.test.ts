@@ -51,6 +51,11 @@ function innerPage(below: number): Buffer {
 
 const TABLE: SqliteSelection = { table: 't' };
 
+function columnsOf(path: string, selection: SqliteSelection): readonly string[] {
+  using file = SqliteFile.open(path);
+  return file.columnsOf(selection);
+}
+
 describe('the rows of SQLite', () => {
   test('A SQLite REAL is read as its shortest decimal, and rows in the order of the table.', async () => {
     using directory = temporaryDirectory();
@@ -67,7 +72,7 @@ describe('the rows of SQLite', () => {
       [2, { 'b c': 1e-7, a: -5, d: new Uint8Array([0, 255]) }],
       [3, { 'b c': 17_000_000.123, a: 9_007_199_254_740_991, d: 2 }],
     ]);
-    expect(await sqliteRows(path, TABLE).columns()).toEqual(['a', 'b c', '__proto__', 'd']);
+    expect(columnsOf(path, TABLE)).toEqual(['a', 'b c', '__proto__', 'd']);
   });
 
   test('of a query are those that SQLite gives, in its order', async () => {
@@ -81,7 +86,7 @@ describe('the rows of SQLite', () => {
       "INSERT INTO two VALUES (1, '[[1,2]]'), (2, '[]'), (3, '[[3,4],[5,6]]')",
     );
     const query = 'SELECT at, levels AS "view" FROM one JOIN two USING (id) ORDER BY at DESC -- the last first';
-    expect(await sqliteRows(path, { query }).columns()).toEqual(['at', 'view']);
+    expect(columnsOf(path, { query })).toEqual(['at', 'view']);
     expect(await rowsOf(path, { query }, ['view', 'at'])).toEqual([
       { view: '[[1,2]]', at: 30 },
       { view: '[[3,4],[5,6]]', at: 20 },
