@@ -1,6 +1,7 @@
 import { type AccountOverview, overviewOf } from '../account/administration.ts';
 import type { Change } from '../account/change.ts';
 import type { Account } from '../domain/account.ts';
+import { DomainError } from '../domain/errors.ts';
 import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { type Column, table } from './table.ts';
@@ -9,6 +10,13 @@ import { json, type Terminal } from './terminal.ts';
 /** The account that a command names. */
 export interface Named extends Change {
   readonly account: Account;
+}
+
+/** Throws 'not-found' if no account has this address. */
+export function accountAt({ registry }: Pick<Change, 'registry'>, email: string): Account {
+  const account = registry.accounts.findByEmail(email);
+  if (account !== undefined) return account;
+  throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
 }
 
 type AccountDocument = ReturnType<typeof accountDocument>;

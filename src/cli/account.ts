@@ -11,7 +11,6 @@ import {
 } from '../account/administration.ts';
 import { addSettings, instant } from '../config.ts';
 import { emailAddress } from '../domain/email-address.ts';
-import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import { grantOrEnd } from './account-grants.ts';
@@ -19,7 +18,7 @@ import { unlinkIssuer } from './account-identities.ts';
 import { printPasskeys } from './account-passkeys.ts';
 import { showAccount } from './account-show.ts';
 import { endSessions, printSessions, requiredPublicUrl, signInLink } from './account-sign-in.ts';
-import { accountDocument, accountTable, type Named, printAccount } from './account-table.ts';
+import { accountAt, accountDocument, accountTable, type Named, printAccount } from './account-table.ts';
 import { examples, type GlobalOptions, onRegistry, programCommand } from './program-command.ts';
 import { confirmed, json, type Terminal } from './terminal.ts';
 import { LOOK } from './with-archive.ts';
@@ -184,11 +183,7 @@ function onAccount<Given extends unknown[], Own extends OptionValues, Global ext
     terminal,
     command,
     (change, options, email, ...given) => {
-      const account = change.registry.accounts.findByEmail(email);
-      if (account === undefined) {
-        throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
-      }
-      return work({ ...change, account }, options, ...given);
+      return work({ ...change, account: accountAt(change, email) }, options, ...given);
     },
     rules,
   );

@@ -1,8 +1,8 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type AuditRecord, auditPage } from '../account/audit-page.ts';
 import { entryId, entryLimit } from '../config.ts';
-import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
+import { accountAt } from './account-table.ts';
 import { examples, onRegistry, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
@@ -36,12 +36,9 @@ export function auditCommand(terminal: Terminal): CommandUnknownOpts {
   return onRegistry(
     terminal,
     command,
-    ({ registry }, { account, before: beforeId, limit, json: isJson }) => {
-      const accountId = account === undefined ? undefined : registry.accounts.findByEmail(account)?.id;
-      if (account !== undefined && accountId === undefined) {
-        throw new DomainError('not-found', `there is no account '${account}': 'bookreel account list' shows all`);
-      }
-      const documents = auditPage(registry, { limit, accountId, beforeId }).map(auditDocument);
+    (change, { account, before: beforeId, limit, json: isJson }) => {
+      const accountId = account === undefined ? undefined : accountAt(change, account).id;
+      const documents = auditPage(change.registry, { limit, accountId, beforeId }).map(auditDocument);
       terminal.out(isJson === true ? json(documents) : auditTable(terminal, documents));
     },
     LOOK,
