@@ -38,10 +38,7 @@ _bookreel() {
   offer() { mapfile -t COMPREPLY < <(compgen "$@" -- "$current"); }
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$words \${COMP_WORDS[i]}" in
-      ${commands
-        .slice(1)
-        .map(({ words }) => quoted(words))
-        .join(' | ')}) words+=" \${COMP_WORDS[i]}" ;;
+      ${called(commands, quoted, ' | ')}) words+=" \${COMP_WORDS[i]}" ;;
     esac
   done
   COMPREPLY=()
@@ -76,10 +73,7 @@ _bookreel() {
   local -a offered
   for ((i = 2; i < CURRENT; i++)); do
     case "$called \${words[i]}" in
-      ${commands
-        .slice(1)
-        .map(({ words }) => quoted(words))
-        .join(' | ')}) called+=" \${words[i]}" ;;
+      ${called(commands, quoted, ' | ')}) called+=" \${words[i]}" ;;
     esac
   done
   case "$called \${words[CURRENT - 1]}" in
@@ -104,15 +98,15 @@ function fishScript(commands: readonly CompletedCommand[]): string {
     if (typeof expected !== 'string') return ` -a ${fishQuoted(expected.join(' '))}`;
     return { files: ' -F', directories: " -a '(__fish_complete_directories)'", nothing: '' }[expected];
   };
-  const lines = commands.flatMap(({ words: called, commands: below, argument, options }) => {
-    const at = `complete -c bookreel -n ${fishQuoted(`__bookreel_at ${called}`)}`;
+  const lines = commands.flatMap(({ words: at, commands: below, argument, options }) => {
+    const start = `complete -c bookreel -n ${fishQuoted(`__bookreel_at ${at}`)}`;
     return [
-      ...below.map(({ name, about }) => `${at} -a ${name} -d ${fishQuoted(about)}`),
-      ...(argument === 'nothing' || below.length > 0 ? [] : [`${at}${words(argument)}`]),
+      ...below.map(({ name, about }) => `${start} -a ${name} -d ${fishQuoted(about)}`),
+      ...(argument === 'nothing' || below.length > 0 ? [] : [`${start}${words(argument)}`]),
       ...options.map(({ short, long, about, value }) => {
         const name = `${short === undefined ? '' : ` -s ${short.slice(1)}`} -l ${long.slice(2)}`;
         const takes = value === undefined ? '' : `${value === 'files' ? ' -r' : ' -x'}${words(value)}`;
-        return `${at}${name}${takes} -d ${fishQuoted(about)}`;
+        return `${start}${name}${takes} -d ${fishQuoted(about)}`;
       }),
     ];
   });
@@ -121,10 +115,7 @@ function __bookreel_at
     set -l called bookreel
     for word in (commandline -opc)[2..]
         switch "$called $word"
-            case ${commands
-              .slice(1)
-              .map(({ words: called }) => fishQuoted(called))
-              .join(' ')}
+            case ${called(commands, fishQuoted, ' ')}
                 set called "$called $word"
         end
     end
@@ -133,6 +124,14 @@ end
 complete -c bookreel -f
 ${lines.join('\n')}
 `;
+}
+
+/** The words of all commands below the program. */
+function called(commands: readonly CompletedCommand[], quote: (words: string) => string, separator: string): string {
+  return commands
+    .slice(1)
+    .map(({ words }) => quote(words))
+    .join(separator);
 }
 
 /** A case for each option of each command that takes a value. */
