@@ -163,7 +163,7 @@ export class FileTally {
     // Of kinds without counts all items wait for their market.
     const kinds = [...this.#kinds.values()].filter(isCounted).map((kind) => ({ ...kind }));
     const types = [...this.#types.values()].map((type) => ({ ...type }));
-    return { path, format, ...sumOf(kinds), kinds, types, gaps, droppedLevels, error };
+    return { path, format, ...sumsOf(kinds, COUNTS), kinds, types, gaps, droppedLevels, error };
   }
 }
 
@@ -171,21 +171,25 @@ function isCounted({ read, ignored }: KindTally): boolean {
   return read + ignored > 0;
 }
 
+const COUNTS = ['read', 'stored', 'duplicate', 'contradicted', 'rejected', 'ignored'] as const;
+const TYPE_COUNTS = ['made', 'stored', 'duplicate', 'contradicted', 'rejected'] as const;
+const ALSO_SUMMED = ['gaps', 'droppedLevels'] as const;
+
 function emptyTypeTally(type: string): TypeTally {
-  return { type, made: 0, stored: 0, duplicate: 0, contradicted: 0, rejected: 0 };
+  return { type, ...sumsOf([], TYPE_COUNTS) };
 }
 
 function emptyTally(kind: string): KindTally {
-  return { kind, read: 0, stored: 0, duplicate: 0, contradicted: 0, rejected: 0, ignored: 0 };
+  return { kind, ...sumsOf([], COUNTS) };
 }
 
 export function totalOf(files: readonly FileReport[]): ImportReport['total'] {
-  return {
-    ...sumOf(files),
-    types: typesOf(files),
-    gaps: sum(files, 'gaps'),
-    droppedLevels: sum(files, 'droppedLevels'),
-  };
+  const byType = Map.groupBy(
+    files.flatMap(({ types }) => types),
+    ({ type }) => type,
+  );
+  const types = [...byType].map(([type, counts]) => ({ type, ...sumsOf(counts, TYPE_COUNTS) }));
+  return { ...sumsOf(files, COUNTS), types, ...sumsOf(files, ALSO_SUMMED) };
 }
 
 /** The sums of files, by kind and by type. */
@@ -194,30 +198,13 @@ export function summedUp(files: readonly FileReport[]): Omit<FileReport, 'path' 
     files.flatMap(({ kinds }) => kinds),
     ({ kind }) => kind,
   );
-  return { ...totalOf(files), kinds: [...byKind].map(([kind, counts]) => ({ kind, ...sumOf(counts) })) };
+  return { ...totalOf(files), kinds: [...byKind].map(([kind, counts]) => ({ kind, ...sumsOf(counts, COUNTS) })) };
 }
 
-function typesOf(files: readonly FileReport[]): TypeReport[] {
-  const byType = Map.groupBy(
-    files.flatMap(({ types }) => types),
-    ({ type }) => type,
-  );
-  return [...byType].map(([type, counts]) => ({
-    type,
-    made: sum(counts, 'made'),
-    stored: sum(counts, 'stored'),
-    duplicate: sum(counts, 'duplicate'),
-    contradicted: sum(counts, 'contradicted'),
-    rejected: sum(counts, 'rejected'),
-  }));
-}
-
-function sumOf(counts: readonly Counts[]): Counts {
-  const [read, stored, duplicate] = [sum(counts, 'read'), sum(counts, 'stored'), sum(counts, 'duplicate')];
-  const [contradicted, rejected] = [sum(counts, 'contradicted'), sum(counts, 'rejected')];
-  return { read, stored, duplicate, contradicted, rejected, ignored: sum(counts, 'ignored') };
-}
-
-function sum<Field extends string>(counts: readonly Readonly<Record<Field, number>>[], field: Field): number {
-  return counts.reduce((total, count) => total + count[field], 0);
+function sumsOf<Field extends string>(
+  counts: readonly Readonly<Record<Field, number>>[],
+  fields: readonly Field[],
+): Record<Field, number> {
+  const sums = fields.map((field) => [field, counts.reduce((total, count) => total + count[field], 0)]);
+  return Object.fromEntries(sums);
 }
