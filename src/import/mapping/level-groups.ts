@@ -1,5 +1,4 @@
 import { LEVELS_MAX, type OrderBook } from '../../domain/orderbook.ts';
-import type { Outcome } from '../../domain/outcome.ts';
 import { bookFields, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { EditableBook } from '../../venue/editable-book.ts';
@@ -12,6 +11,8 @@ const GROUP_ROWS_MAX = 200_000;
 /** Maximum number of books that changes are applied to. */
 const BOOKS_MAX = 10_000;
 
+type Snapshot = Extract<RecordedItem, { type: 'snapshot' }>;
+
 export interface Level {
   readonly isBid: boolean;
   readonly price: number;
@@ -20,17 +21,11 @@ export interface Level {
 }
 
 /** The levels of a row, which is a part of a book. */
-export interface LevelRow {
+export interface LevelRow extends Omit<Snapshot, 'type' | 'book' | 'droppedLevels' | 'mirrored'> {
   readonly type: 'levels';
   readonly levels: readonly Level[];
   /** True for the rows of a whole book, false for changes of the book before. */
   readonly isSnapshot: boolean;
-  readonly conditionId: string;
-  readonly outcome: Outcome;
-  readonly timestampMs: number;
-  readonly receivedMs?: number | undefined;
-  readonly id: undefined;
-  readonly assetId: string | undefined;
 }
 
 interface Group {
@@ -93,17 +88,8 @@ export class LevelGroups {
     for (const [name, { rows, items, number }] of groups) {
       this.#sink.addFrom(items, () => {
         const made = this.#hasChanges ? this.#changed(name, rows) : wholeBook(rows);
-        const { conditionId, outcome, timestampMs, receivedMs, id, assetId } = rows[0]!;
-        const record: RecordedItem = {
-          ...made,
-          conditionId,
-          outcome,
-          timestampMs,
-          receivedMs,
-          id,
-          assetId,
-          type: 'snapshot',
-        };
+        const { levels: _levels, isSnapshot: _isSnapshot, ...labels } = rows[0]!;
+        const record: RecordedItem = { ...labels, ...made, type: 'snapshot' };
         this.#recent?.take(record, number);
         return record;
       });
