@@ -27,7 +27,8 @@ import {
 import { slugField, windowOfSlug } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarkets } from '../known-markets.ts';
-import { hasColumns, type Row, readRows } from '../parse/csv.ts';
+import { csvRows } from '../mapping/text-rows.ts';
+import { hasColumns } from '../parse/csv.ts';
 import { visitJsonValues } from '../parse/json-values.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { UnknownName } from '../unknown-name.ts';
@@ -70,7 +71,12 @@ export function dataApiTradesCsv(): Codec {
     lines: 'csv',
     recognises: (sample) => hasColumns(sample, COLUMNS),
     read: async (file, sink) => {
-      await readRows(file, COLUMNS, sink, (line, row) => takeTrade(line, sink, () => fieldsOf(row())));
+      const rows = csvRows(file, { onHeader: () => sink.ignore('header') });
+      await rows.read(
+        [...COLUMNS, ...FURTHER_COLUMNS],
+        ({ number, fields }) => takeTrade(number, sink, () => withoutEmpty(fields())),
+        FURTHER_COLUMNS,
+      );
     },
   };
 }
@@ -80,10 +86,8 @@ export function isDataApiTrade(value: unknown): value is Fields {
   return isFields(value) && COLUMNS.every((name) => name in value);
 }
 
-/** The fields of a row, without the empty ones. */
-function fieldsOf(row: Row): Fields {
-  const entries = [...COLUMNS, ...FURTHER_COLUMNS].map((name) => [name, row(name)] as const);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== ''));
+function withoutEmpty(row: Fields): Fields {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined && value !== ''));
 }
 
 function takeTrade(line: number, sink: RecordSink, read: () => unknown): void {

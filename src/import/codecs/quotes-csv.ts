@@ -1,18 +1,23 @@
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Quote } from '../../domain/quote.ts';
 import { standInConditionId } from '../../domain/stand-in-id.ts';
-import { instantField, nonNegative, numericField, priceWithinOne, rejected } from '../../record/fields.ts';
+import { type Fields, instantField, nonNegative, numericField, priceWithinOne, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { coinOf, joinedTokens, marketWindow, timeField, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import { slugField, windowOfSlug } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
-import { hasColumns, type Row, readRows } from '../parse/csv.ts';
+import { csvRows } from '../mapping/text-rows.ts';
+import { hasColumns } from '../parse/csv.ts';
 
-/** The required columns; the others are up_bid_size, up_ask_size, the same with `down_`, coin and market_end_ts. */
+/** The required columns, and those that a file may lack. */
 const COLUMNS = [
   ...['market_slug', 'up_token_id', 'down_token_id'],
   ...OUTCOMES.flatMap((outcome) => ['book_ts', 'bid', 'ask'].map((name) => `${outcome}_${name}`)),
+];
+const FURTHER_COLUMNS = [
+  ...OUTCOMES.flatMap((outcome) => ['bid_size', 'ask_size'].map((name) => `${outcome}_${name}`)),
+  ...['coin', 'market_end_ts'],
 ];
 
 /**
@@ -27,15 +32,18 @@ export function quotesCsv(): Codec {
     lines: 'csv',
     recognises: (sample) => hasColumns(sample, COLUMNS),
     read: async (file, sink) => {
-      await readRows(file, COLUMNS, sink, (line, row) => {
-        sink.take('quotes', line, () => itemsOf(row(), sink.markets));
-      });
+      const rows = csvRows(file, { onHeader: () => sink.ignore('header') });
+      await rows.read(
+        [...COLUMNS, ...FURTHER_COLUMNS],
+        ({ number, fields }) => sink.take('quotes', number, () => itemsOf(fields(), sink.markets)),
+        FURTHER_COLUMNS,
+      );
     },
   };
 }
 
 /** The row's quotes, after a market record if the row adds to the known market. */
-function itemsOf(row: Row, markets: KnownMarkets): readonly RecordedItem[] {
+function itemsOf(row: Fields, markets: KnownMarkets): readonly RecordedItem[] {
   const stated = marketOf(row, markets);
   const { conditionId, clobTokenIds } = stated;
   const items = OUTCOMES.flatMap((outcome, index): RecordedItem[] => {
@@ -49,11 +57,10 @@ function itemsOf(row: Row, markets: KnownMarkets): readonly RecordedItem[] {
 }
 
 /** The row's market, found by its assets or by its slug. An unknown market gets a stand-in conditionId. */
-function marketOf(row: Row, markets: KnownMarkets): KnownMarket {
-  const fields = { market_slug: row('market_slug'), coin: row('coin'), market_end_ts: row('market_end_ts') };
-  const slug = slugField(fields, 'market_slug');
-  const endMs = timeField(fields, 'market_end_ts');
-  const coin = coinOf(fields, 'coin');
+function marketOf(row: Fields, markets: KnownMarkets): KnownMarket {
+  const slug = slugField(row, 'market_slug');
+  const endMs = timeField(row, 'market_end_ts');
+  const coin = coinOf(row, 'coin');
   const tokens = [tokenField(row, 'up_token_id'), tokenField(row, 'down_token_id')] as const;
   if (tokens[0] === tokens[1] && tokens[0] !== UNKNOWN_TOKEN)
     throw rejected('up_token_id and down_token_id are the same asset');
@@ -85,24 +92,23 @@ function isNew({ conditionId, clobTokenIds }: KnownMarket, markets: KnownMarkets
   return known === undefined || clobTokenIds.some((id, index) => id !== known.clobTokenIds[index]);
 }
 
-function tokenField(row: Row, column: string): string {
-  const id = row(column);
-  return id === undefined || id === '' ? UNKNOWN_TOKEN : numericField({ [column]: id }, column);
+function tokenField(row: Fields, column: string): string {
+  return row[column] === '' ? UNKNOWN_TOKEN : numericField(row, column);
 }
 
 /** The quote of an outcome; undefined if the row has no values for it. */
-function quoteOf(row: Row, outcome: Outcome): { readonly timestampMs: number; readonly quote: Quote } | undefined {
-  const text = (name: string) => row(`${outcome}_${name}`) ?? '';
+function quoteOf(row: Fields, outcome: Outcome): { readonly timestampMs: number; readonly quote: Quote } | undefined {
+  const text = (name: string) => row[`${outcome}_${name}`] ?? '';
   const names = ['book_ts', 'bid', 'bid_size', 'ask', 'ask_size'];
   if (names.every((name) => text(name) === '')) return undefined;
-  const timestampMs = instantField({ [`${outcome}_book_ts`]: text('book_ts') }, `${outcome}_book_ts`);
+  const timestampMs = instantField(row, `${outcome}_book_ts`);
   const [bidPrice, bidSize] = sideOf(`${outcome}_bid`, text('bid'), text('bid_size'));
   const [askPrice, askSize] = sideOf(`${outcome}_ask`, text('ask'), text('ask_size'));
   return { timestampMs, quote: { bidPrice, bidSize, askPrice, askSize } };
 }
 
 /** Reads a side of a quote. An empty one has no values, or the size 0 at the price 0 or 1. */
-function sideOf(name: string, price: string, size: string): [number, number] | [undefined, undefined] {
+function sideOf(name: string, price: unknown, size: unknown): [number, number] | [undefined, undefined] {
   if (price === '' && size === '') return [undefined, undefined];
   const values: [number, number] = [priceWithinOne(price, name), nonNegative(size, `${name}_size`)];
   return values[1] === 0 ? [undefined, undefined] : values;

@@ -1,9 +1,10 @@
 import { knownCoin, parseCoin } from '../../domain/coin.ts';
 import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, PYTH } from '../../domain/publisher.ts';
 import { arrivalMs } from '../../record/arrival-field.ts';
-import { instantField } from '../../record/fields.ts';
+import { type Fields, instantField } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
-import { hasColumns, readRows } from '../parse/csv.ts';
+import { csvRows } from '../mapping/text-rows.ts';
+import { hasColumns } from '../parse/csv.ts';
 import { coinPrice, feedPrice } from '../parse/spot-price.ts';
 import { unreadable } from '../source.ts';
 
@@ -33,15 +34,18 @@ export function spotCsv(): Codec {
           `'${file.path}' does not name the coin and publisher of its prices: rename it, for example to btcusd-chainlink-2026-06-08.csv`,
         );
       }
-      await readRows(file, [TIME], sink, (line, row) => {
-        sink.take('coin price', line, () => {
-          const value = row();
-          const timestampMs = instantField({ [TIME]: value(TIME) }, TIME);
-          const price = feedPrice(value('value'), value('full_accuracy_value'));
-          const receivedMs = arrivalMs(value('recv_ms'));
-          return [{ ...coinPrice(series.symbol, series.source, timestampMs, price), receivedMs }];
-        });
-      });
+      const priceOf = (row: Fields) => {
+        const timestampMs = instantField(row, TIME);
+        const price = feedPrice(row.value, row.full_accuracy_value);
+        return { ...coinPrice(series.symbol, series.source, timestampMs, price), receivedMs: arrivalMs(row.recv_ms) };
+      };
+      const rows = csvRows(file, { onHeader: () => sink.ignore('header') });
+      const further = [...VALUES, 'recv_ms'];
+      await rows.read(
+        [TIME, ...further],
+        ({ number, fields }) => sink.take('coin price', number, () => [priceOf(fields())]),
+        further,
+      );
     },
   };
 }

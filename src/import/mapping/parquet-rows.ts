@@ -57,7 +57,8 @@ export function columnNames(schema: readonly SchemaElement[]): readonly string[]
 function columnNamed(path: string, schema: readonly SchemaElement[], name: string): SchemaTree {
   const found = columnsOf(schema).filter(({ element }) => element.name === name);
   if (found.length === 1) return found[0]!;
-  const reason = found.length === 0 ? `no column ${name}: it has ${columnNames(schema).join(', ')}` : `two columns ${name}`;
+  const reason =
+    found.length === 0 ? `no column ${name}: it has ${columnNames(schema).join(', ')}` : `two columns ${name}`;
   throw unreadable(`'${path}' has ${reason}`);
 }
 

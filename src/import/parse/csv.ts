@@ -1,6 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
 import { attempt, attempted, rejected } from '../../record/fields.ts';
-import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
 import { unreadable } from '../source.ts';
@@ -10,31 +9,10 @@ import { visitLines } from './lines.ts';
 const COLUMNS_MAX = 1000;
 const COMMA = ',';
 
-/** The text of a row's field by column; undefined for a column that the file does not have. */
-export type Row = (column: string) => string | undefined;
-
 /** Returns true if a file begins with a header that has all `required` columns. */
 export function hasColumns({ lines: [header] }: Sample, required: readonly string[], delimiter = COMMA): boolean {
   const names = header === undefined ? undefined : splitRow(header, delimiter);
   return names !== undefined && required.every((name) => names.includes(name));
-}
-
-/**
- * Calls `take` for every row after the header. The row function throws 'rejected-record' for a malformed row. Throws 'unreadable' if
- * the header lacks a required column or has one twice.
- */
-export async function readRows(
-  file: RecordingFile,
-  required: readonly string[],
-  sink: RecordSink,
-  take: (lineNumber: number, row: () => Row) => void,
-): Promise<void> {
-  await visitRows(file, { required, onHeader: () => sink.ignore('header') }, (line, fields, names) => {
-    take(line, () => {
-      const row = fields();
-      return (column) => row[names.indexOf(column)];
-    });
-  });
 }
 
 interface CsvOptions {
@@ -45,7 +23,10 @@ interface CsvOptions {
   readonly onHeader?: (() => void) | undefined;
 }
 
-/** Calls `take` for every row as `readRows` does, with the fields in the order of the header, whose names are `columns`. */
+/**
+ * Calls `take` for every row after the header, with the fields in the order of the header, whose names are `columns`. `fields` throws
+ * 'rejected-record' for a malformed row. Throws 'unreadable' if the header lacks a required column or has one twice.
+ */
 export async function visitRows(
   file: RecordingFile,
   { required, delimiter = COMMA, onHeader }: CsvOptions,
