@@ -563,6 +563,15 @@ export function speed(text: string): number | 'max' {
   throw new InvalidArgumentError(`It must be a number from ${SPEED_MIN} to ${SPEED_MAX}, or max.`);
 }
 
+/** Reads a duration of `minMs` at least. `refusal`: what it must be. */
+export function durationFrom(minMs: number, refusal: string): (text: string) => number {
+  return (text) => {
+    const ms = parseDuration(text);
+    if (ms !== undefined && ms >= minMs) return ms;
+    throw new InvalidArgumentError(refusal);
+  };
+}
+
 /** Milliseconds of a length like 40ms or 1s, or of 0. */
 export function delay(text: string): number {
   const delayMs = text === '0' ? 0 : parseDuration(text);

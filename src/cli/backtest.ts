@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
-import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import { integerFrom } from '../config.ts';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { durationFrom, integerFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
-import { parseDuration } from '../domain/duration.ts';
 import { DomainError } from '../domain/errors.ts';
 import { INSTANT_MAX_MS } from '../domain/instant.ts';
 import { NewFile } from '../export/new-file.ts';
@@ -31,6 +30,7 @@ import { LOOK, withArchive } from './with-archive.ts';
 type BacktestOptions = OptionsOf<typeof declared>;
 
 const JOBS_MAX = 256;
+const stuckAfter = durationFrom(0, 'It must be a whole number with a unit, like 30s.');
 /** The word for a process that runs markets for the one that has started it, and is connected to it. */
 const PART = 'part';
 /** A single word with this ending is a strategy; everything else is a program. */
@@ -51,7 +51,7 @@ function declared() {
         .default('all' as const),
     )
     .option('--jobs <number>', 'processes that run markets; default: one for each core', integerFrom(1, JOBS_MAX))
-    .option('--stuck-after <length>', 'end a strategy that does not return for so long; default: 30s', length)
+    .option('--stuck-after <length>', 'end a strategy that does not return for so long; default: 30s', stuckAfter)
     .addOption(new Option('--example <name>', 'print a strategy to begin with, or the types').choices(EXAMPLE_NAMES))
     .option('--csv <file>', 'write the fills, a line each')
     .option('--html <file>', 'write the report as a page with charts, which needs no other file')
@@ -69,12 +69,6 @@ Examples:
   $ bookreel backtest late-favourite.ts --coin btc --tf 5m --html report.html
   $ bookreel backtest --coin btc --tf 5m --speed 10 -- python3 bot.py`,
     );
-}
-
-function length(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined) throw new InvalidArgumentError('It must be a whole number with a unit, like 30s.');
-  return ms;
 }
 
 export function backtestCommand(terminal: Terminal): CommandUnknownOpts {

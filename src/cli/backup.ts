@@ -25,6 +25,7 @@ import { ServeLock } from '../store/serve-lock.ts';
 import { bucketAt } from './bucket-at.ts';
 import { copyVerified } from './copy-check.ts';
 import { EXIT, ExitWith, exitCodeFor } from './exit.ts';
+import { repeated } from './export.ts';
 import { programCommand } from './program-command.ts';
 import { dayOf, restoreSelected, selectionOf } from './restore-markets.ts';
 import { json, type Terminal } from './terminal.ts';
@@ -136,7 +137,7 @@ export function restoreCommand(terminal: Terminal): CommandUnknownOpts {
     .option('--revoked <file>', "output of 'bookreel key revoked': what the backup must refuse")
     .addOption(
       new Option('--market <name>', 'only this market, by conditionId or slug; may be repeated')
-        .argParser((name, before: readonly string[] | undefined) => [...(before ?? []), name])
+        .argParser(repeated)
         .conflicts(['day', 'revoked']),
     )
     .addOption(

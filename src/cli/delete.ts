@@ -13,7 +13,7 @@ import { type CoinDeletion, Deletion, type DeletionTotals, SHORT_STEP } from '..
 import { freeBytes } from '../store/disk-floor.ts';
 import { makeRoom } from '../store/disk-reserve.ts';
 import { openRegistry } from '../store/registry.ts';
-import { coins, market } from './export.ts';
+import { coins, market, repeated } from './export.ts';
 import { marketsNamed } from './named-market.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { problemOf } from './start-checks.ts';
@@ -46,7 +46,7 @@ function declared() {
     .option(
       '--source <name>',
       "reference prices of this source; with 'simulated' the simulated markets too; may be repeated",
-      (name: string, before: readonly string[] = []) => [...before, name],
+      repeated,
     )
     .option('--before <time>', 'markets whose window ended by then, and earlier reference prices', instant)
     .option('--all', 'everything that matches, even if it is the whole archive')

@@ -243,8 +243,13 @@ export const coins = listOf(parseCoin, 'It must be a list of coin codes like btc
 
 export const timeframes = listOf(parseTimeframe, `It must be a list of these: ${TIMEFRAMES.join(', ')}.`);
 
-export function market(text: string, previous: readonly string[] = []): readonly string[] {
+export function market(text: string, previous?: readonly string[]): readonly string[] {
   if (text === '') throw new InvalidArgumentError('It must be a conditionId or a slug.');
+  return repeated(text, previous);
+}
+
+/** The values of an option that may be repeated. */
+export function repeated(text: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, text];
 }
 

@@ -1,5 +1,5 @@
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import { addSettings, integerFrom } from '../config.ts';
+import { addSettings, durationFrom, integerFrom } from '../config.ts';
 import { COIN_ALIASES, refuseUnknownCoins } from '../domain/coin.ts';
 import { countText } from '../domain/count-text.ts';
 import { parseDuration, UNIT_MS } from '../domain/duration.ts';
@@ -43,6 +43,8 @@ const SOCKETS_MAX = 8;
 /** The page cache of the process that stores is small: it writes to the ends of a few series. */
 const CACHE_BYTES = 4 * 1024 * 1024;
 const SEAL_MS = 2 * UNIT_MS.d!;
+const durationOf = durationFrom(0, 'It must be a duration like 90s, 15m or 2h.');
+const ageOfDays = durationFrom(UNIT_MS.d!, 'It must be an age of a day or more, like 90d.');
 
 type RecordOptions = OptionsOf<typeof declared>;
 
@@ -309,20 +311,8 @@ function refuseGaps({ err }: Terminal, archive: Archive, slug: string): void {
   throw new ExitWith(EXIT.failure);
 }
 
-function durationOf(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined) throw new InvalidArgumentError('It must be a duration like 90s, 15m or 2h.');
-  return ms;
-}
-
 function ageOrOff(text: string): 'off' | number {
   return text === 'off' ? text : durationOf(text);
-}
-
-function ageOfDays(text: string): number {
-  const ms = parseDuration(text) ?? 0;
-  if (ms < UNIT_MS.d!) throw new InvalidArgumentError('It must be an age of a day or more, like 90d.');
-  return ms;
 }
 
 function rawOf(text: string): 'keep' | 'drop' | number {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
-import { addSettings } from '../config.ts';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { addSettings, durationFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
-import { parseDuration, UNIT_MS } from '../domain/duration.ts';
+import { UNIT_MS } from '../domain/duration.ts';
 import type { Archive } from '../store/archive.ts';
 import { refuseLowDisk } from '../store/disk-floor.ts';
 import { type SealedTotals, Sealing } from '../store/sealing.ts';
@@ -15,6 +15,7 @@ import { withArchive } from './with-archive.ts';
 type SealOptions = OptionsOf<typeof declared>;
 
 const BEFORE_MS = 2 * UNIT_MS.d!;
+const age = durationFrom(0, 'It must be an age like 2d or 12h.');
 /** Between two markets it waits for this part of the time that the last one took, so that imports get their turn. */
 const PAUSE = 0.25;
 
@@ -77,10 +78,4 @@ function refuseFailures({ err }: Terminal, { failures }: SealedTotals): void {
   if (failures.length === 0) return;
   for (const failure of failures) err(`not sealed: ${printable(failure)}\n`);
   throw new ExitWith(EXIT.failure);
-}
-
-function age(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined) return ms;
-  throw new InvalidArgumentError('It must be an age like 2d or 12h.');
 }

@@ -13,6 +13,7 @@ import { VerifyProgress } from '../verify/progress.ts';
 import type { Verification } from '../verify/report.ts';
 import { type VerifyOptions, verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
+import { repeated } from './export.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { programCommand } from './program-command.ts';
 import { eraseLine, progressOn, shareDone } from './status-line.ts';
@@ -43,11 +44,7 @@ const ROWS_MAX = 10_000;
 export function verifyCommand(terminal: Terminal): CommandUnknownOpts {
   return programCommand('verify')
     .description('check the whole archive, and report what its recordings lack')
-    .option(
-      '--market <name>',
-      'only this market, by conditionId or slug; may be repeated',
-      (name: string, before: readonly string[] = []) => [...before, name],
-    )
+    .option('--market <name>', 'only this market, by conditionId or slug; may be repeated', repeated)
     .addOption(new Option('--all', 'also what a run that was interrupted has verified').conflicts('market'))
     .option('--jobs <number>', 'processes; default: a large archive has one a core', integerFrom(1, JOBS_MAX))
     .addOption(new Option(FOR_PARENT).hideHelp())
