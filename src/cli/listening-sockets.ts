@@ -129,7 +129,7 @@ export function connectionsTo(port: number, pid: number | 'self' = 'self'): numb
 }
 
 /** Empty for a file that cannot be read. */
-function textOf(path: string): string {
+export function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { textOf } from './listening-sockets.ts';
 
 /** The memory that a process may need under load. */
 const PROCESS_BYTES = 150e6;
@@ -65,13 +65,4 @@ export function resources(root = GROUPS, own = '/proc/self/cgroup'): Resources {
     quota: quotas.length === 0 ? undefined : Math.min(...quotas),
     memoryBytes: Math.min(totalmem(), ...limits),
   };
-}
-
-/** Empty for a file that cannot be read. */
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

@@ -1,6 +1,6 @@
 import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
-import { ownCommand } from './own-command.ts';
+import { linesOf, ownCommand } from './own-command.ts';
 import { FOR_PARENT } from './verify-process.ts';
 
 /** A publisher that ends is started again after pauses that double. */
@@ -53,12 +53,6 @@ export function keepPublished(
   };
 }
 
-async function logLines({ warn }: Pick<Log, 'warn'>, stream: ReadableStream<Uint8Array>): Promise<void> {
-  let rest = '';
-  const decoder = new TextDecoder();
-  for await (const bytes of stream) {
-    const lines = `${rest}${decoder.decode(bytes, { stream: true })}`.split('\n');
-    rest = lines.pop()!;
-    for (const line of lines) warn(`publishing: ${line.replace(/^bookreel: /, '')}`);
-  }
+async function logLines({ warn }: Pick<Log, 'warn'>, output: ReadableStream<Uint8Array>): Promise<void> {
+  for await (const line of linesOf(output)) warn(`publishing: ${line.replace(/^bookreel: /, '')}`);
 }

@@ -8,7 +8,7 @@ import type { JournalPosition } from '../recorder/journal.ts';
 import type { ImportLines } from '../recorder/journal-follower.ts';
 import type { StoredCounts, StoreJournal } from '../recorder/recorder.ts';
 import type { Archive } from '../store/archive.ts';
-import { ownCommand } from './own-command.ts';
+import { linesOf, ownCommand } from './own-command.ts';
 
 const RESTART_MS = 1000;
 /** An archive that needs longer than this for a part is behind the journal, and catches up first. */
@@ -129,14 +129,4 @@ function spawned(args: readonly string[]) {
     stderr: 'inherit',
   });
   return { process: process_, lines: linesOf(process_.stdout) };
-}
-
-async function* linesOf(chunks: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of chunks) {
-    const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n');
-    rest = lines.pop()!;
-    yield* lines;
-  }
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import type { InstantMs } from '../domain/instant.ts';
 import type { ServerProcess } from '../domain/server-status.ts';
 import { endedReadings, mergedReadings } from '../http/metrics/merged-readings.ts';
@@ -11,6 +10,7 @@ import { type Answers, Conversation, type Message } from './conversation.ts';
 import { PROCESS_VARIABLE } from './environment.ts';
 import { EXIT, type ExitCode, ExitWith } from './exit.ts';
 import { connectionsTo } from './listening-sockets.ts';
+import { ownCommand } from './own-command.ts';
 import type { ProcessStart, SocketPlace } from './process-link.ts';
 import { ProcessLog } from './process-log.ts';
 import { SharedMemory } from './shared-memory.ts';
@@ -237,9 +237,7 @@ export class ServerProcesses implements Disposable {
       answers,
       (question, error) => this.#log.error(`'${question}' of process ${number} has failed: ${causeOf(error)}`),
     );
-    // The executable is its own main file; from sources Bun runs it.
-    const program = import.meta.dir.startsWith('/$bunfs') ? [] : [join(import.meta.dir, '..', 'main.ts')];
-    const child = Bun.spawn([process.execPath, ...program, ...process.argv.slice(2)], {
+    const child = Bun.spawn(ownCommand(process.argv.slice(2)), {
       env: { ...process.env, [PROCESS_VARIABLE]: String(number) },
       stdio: ['ignore', 'ignore', 'pipe', this.#memory.descriptor],
       ipc: (message: Message) => talk.receive(message),
