@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { SchemaElement } from 'hyparquet';
 import { type ColumnSource, parquetWriteBuffer } from 'hyparquet-writer';
 import { columnNames, parquetRows } from '../../../src/import/mapping/parquet-rows.ts';
-import { ParquetFile } from '../../../src/import/parse/parquet.ts';
 import { csvRows } from '../../../src/import/mapping/text-rows.ts';
+import { ParquetFile } from '../../../src/import/parse/parquet.ts';
 import type { Fields } from '../../../src/record/fields.ts';
 import { temporaryDirectory } from '../../support/archive.ts';
 
