@@ -7,6 +7,7 @@ import { sealedObject } from './catalog.ts';
 import type { NamedFile } from './database-errors.ts';
 import { sha256Of } from './file-digest.ts';
 import { discard, draftOf } from './on-disk.ts';
+import { RefusedObjects } from './refused-objects.ts';
 import { BOOKS, DAY, SEALED_FILE } from './sealed-files.ts';
 
 export interface BookCacheDeps {
@@ -40,7 +41,7 @@ const WAIT_MS_MAX = 5000;
 const LARGE_BYTES = 8 * 1024 ** 2;
 /** The files that are fetched at the same time take this much memory at most. */
 const FETCHED_BYTES_MAX = 256 * 1024 ** 2;
-/** The time without a new request for a file that could not be fetched; and for any file while the storage does not answer. */
+/** The time without a new request while the storage does not answer. */
 const REFUSED_MS = 1000;
 
 const SWEPT_AT_ONCE = 200;
@@ -61,6 +62,8 @@ export class BookCache {
   /** By path, the last used one last. */
   readonly #files = new Map<string, CachedFile>();
   readonly #fetching = new Map<string, Promise<void>>();
+  /** By path. */
+  readonly #refused: RefusedObjects;
   #fetchedBytes = 0;
   #bytes = 0;
   /** When the last file arrived. */
@@ -75,6 +78,7 @@ export class BookCache {
   /** Removes what an earlier process left unfinished. Throws as `mkdirSync` does. */
   constructor(deps: BookCacheDeps) {
     this.#deps = deps;
+    this.#refused = new RefusedObjects(deps.monotonicMs, 'unavailable');
     this.#folder = join(deps.directory, BOOKS);
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const found: { path: string; bytes: number; usedMs: number }[] = [];
@@ -120,7 +124,7 @@ export class BookCache {
 
   /**
    * Fetches a file unless it is here. Rejects with 'busy' if the storage does not answer in time, and with 'unavailable' if it does not have this
-   * file: the object was lost, changed or deleted.
+   * file: the object was lost, changed or deleted. Such a file waits before it is fetched again, see `RefusedObjects`.
    */
   async fetch(file: NamedFile): Promise<void> {
     this.#misses += 1;
@@ -159,13 +163,17 @@ export class BookCache {
     if (this.#fetchedBytes > 0 && this.#fetchedBytes + file.bytes > FETCHED_BYTES_MAX) throw busy(TOO_MANY);
     this.#askedMs = nowMs;
     this.#fetchedBytes += file.bytes;
-    const fetching = this.#bring(file).finally(() => {
+    const bringing = this.#refused.use(file.path, async () => await this.#bring(file));
+    const fetching = bringing.finally(() => {
       this.#fetchedBytes -= file.bytes;
     });
     this.#fetching.set(file.path, fetching);
     const forget = () => this.#fetching.delete(file.path);
-    // Otherwise each of many requests would ask the storage again.
-    fetching.then(forget, () => setTimeout(forget, REFUSED_MS).unref());
+    fetching.then(forget, (error: unknown) => {
+      // Otherwise each of many requests would ask the storage again.
+      if (this.#refused.errorOf(file.path) !== error) setTimeout(forget, REFUSED_MS).unref();
+      else forget();
+    });
     return fetching;
   }
 

@@ -2,11 +2,12 @@ import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { DomainError } from '../domain/errors.ts';
-import type { Bucket } from './bucket.ts';
+import type { Bucket, BucketObject } from './bucket.ts';
 import { catalogObject, decodeObject, isWhole } from './catalog.ts';
 import {
   type Checkpoint,
   checkpointNumbers,
+  checkpointObject,
   checkpointOf,
   downloadCheckpoint,
   stateOf,
@@ -17,6 +18,7 @@ import { isDamageError } from './database-errors.ts';
 import { type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { sha256Of } from './file-digest.ts';
 import { discard, draftOf, flush } from './on-disk.ts';
+import { RefusedObjects } from './refused-objects.ts';
 
 /** Objects that are read at the same time by a follower that is behind, each of 4 MB at most. */
 const AHEAD = 8;
@@ -41,12 +43,15 @@ export interface CatalogFollowerOptions {
 
 /**
  * Keeps a replica of a published catalog: it begins with the newest checkpoint, and applies the objects after it. It applies an object only if the
- * object is whole and follows the one before; else the replica stays as it is, until there is a later checkpoint.
+ * object is whole and follows the one before; else the replica stays as it is, until there is a later checkpoint. Damaged objects and checkpoints
+ * wait before they are fetched again, see `RefusedObjects`.
  */
 export class CatalogFollower implements Disposable {
   readonly #options: CatalogFollowerOptions;
   readonly #file: DatabaseFile;
   readonly #monotonicMs: () => number;
+  /** By the names of objects. */
+  readonly #refused: RefusedObjects;
   #replica: CatalogReplica | undefined;
   #currentMs = -Infinity;
   #fault: DomainError | undefined;
@@ -55,6 +60,7 @@ export class CatalogFollower implements Disposable {
     this.#options = options;
     this.#file = options.file ?? RECORDINGS;
     this.#monotonicMs = options.monotonicMs;
+    this.#refused = new RefusedObjects(options.monotonicMs, 'unreadable');
   }
 
   /** The copy of the catalog. After `start`. */
@@ -154,17 +160,25 @@ export class CatalogFollower implements Disposable {
     const { bucket } = this.#options;
     for (let ahead = 1; ; ahead = AHEAD) {
       const { number } = this.replica.state;
+      const names = Array.from({ length: ahead }, (_, index) => catalogObject(number + 1 + index));
+      const refusal = this.#refused.errorOf(names[0]!);
+      if (refusal !== undefined) throw refusal;
       // The first one that is missing is the end of the catalog: later ones may have been written meanwhile.
-      const asked = Array.from({ length: ahead }, (_, index) => bucket.get(catalogObject(number + 1 + index), isWhole));
-      for (const each of asked) each.catch(() => undefined);
-      for (const each of asked) {
-        const found = await each;
-        if (found === undefined) return;
-        const { object, state } = decodeObject(found.bytes, this.replica.state);
-        this.replica.apply(object, state);
+      const asked = names.map((name) => ({ name, object: bucket.get(name, isWhole) }));
+      for (const { object } of asked) object.catch(() => undefined);
+      for (const { name, object } of asked) {
+        if (!(await this.#refused.use(name, async () => this.#apply(await object)))) return;
         await Bun.sleep(0);
       }
     }
+  }
+
+  /** False without an object. Throws as `decodeObject` does. */
+  #apply(found: BucketObject | undefined): boolean {
+    if (found === undefined) return false;
+    const { object, state } = decodeObject(found.bytes, this.replica.state);
+    this.replica.apply(object, state);
+    return true;
   }
 
   /** An object that was deleted looks like the end of the catalog. */
@@ -209,11 +223,15 @@ export class CatalogFollower implements Disposable {
     const { bucket, log } = this.#options;
     const numbers = (await checkpointNumbers(bucket)).filter((number) => number > after);
     for (const number of numbers.reverse()) {
+      const name = checkpointObject(number);
+      if (this.#refused.errorOf(name) !== undefined) continue;
       try {
-        const found = await checkpointOf(bucket, number);
-        if (found === undefined) continue;
-        await use(found);
-        return true;
+        const found = await this.#refused.use(name, async () => {
+          const checkpoint = await checkpointOf(bucket, number);
+          if (checkpoint !== undefined) await use(checkpoint);
+          return checkpoint !== undefined;
+        });
+        if (found) return true;
       } catch (error) {
         if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
         log(`the checkpoint ${number} is not used: ${error.message}`);

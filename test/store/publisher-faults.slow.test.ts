@@ -321,6 +321,38 @@ describe('a follower', () => {
     expect(place.lines[0]).toMatch(/^the checkpoint 1 is not used: /);
   });
 
+  test.each(['a/catalog/000000000001', 'a/parts/'] as const)(
+    'fetches %s that is damaged again after pauses from 1 to 30 s, and uses it once it is whole',
+    async (start) => {
+      await using place = await publishedPlace();
+      let nowMs = 0;
+      using follower = await place.follower(undefined, () => nowMs);
+      await importRecords(place.held.archive, marketsOfBooks(7, 1, 20));
+      await using publisher = await place.publisher();
+      await publisher.publish();
+      if (start === 'a/parts/') {
+        // Only the checkpoint leads on: what is damaged are its parts.
+        await publisher.writeCheckpoint();
+        place.server.objects.delete('a/catalog/000000000001');
+      }
+      place.server.fault = ({ method, name }) => (method === 'GET' && name.startsWith(start) ? 'flip' : undefined);
+      const fetched: number[] = [];
+      for (let second = 0; second < 100; second += 1) {
+        nowMs = second * 1000;
+        place.server.requests.length = 0;
+        await follower.poll(true);
+        if (place.server.requests.some(({ name }) => name.startsWith(start))) fetched.push(second);
+      }
+      expect(fetched).toEqual([0, 1, 3, 7, 15, 31, 61, 91]);
+      expect(follower.isStuck).toBe(true);
+      place.server.fault = () => undefined;
+      nowMs = 121_000;
+      await follower.poll(true);
+      expect(follower.fault).toBeUndefined();
+      expect(catalogRows(follower.replica.database)).toEqual(catalogRows(place.held.archive.database));
+    },
+  );
+
   test('starts without the storage if it has a replica, and goes on later', async () => {
     await using place = await publishedPlace();
     const directory = place.newDirectory();

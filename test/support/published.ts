@@ -52,8 +52,8 @@ export class PublishedPlace implements AsyncDisposable {
   }
 
   /** A node without the server: in a new directory, or in an earlier one. */
-  async follower(directory = this.newDirectory()): Promise<CatalogFollower> {
-    return await followerOf(this.server, 's3://books/a', directory, (line) => void this.lines.push(line));
+  async follower(directory = this.newDirectory(), clock = monotonicMs): Promise<CatalogFollower> {
+    return await followerOf(this.server, 's3://books/a', directory, (line) => void this.lines.push(line), clock);
   }
 
   newDirectory(): string {
@@ -74,9 +74,10 @@ export async function followerOf(
   address: string,
   directory: string,
   log: (line: string) => void = () => undefined,
+  clock = monotonicMs,
 ): Promise<CatalogFollower> {
   const bucket = new Bucket(bucketAccess(address, environment), Date.now, TIMES);
-  const follower = new CatalogFollower({ directory, bucket, monotonicMs, log, pollMs: 5 });
+  const follower = new CatalogFollower({ directory, bucket, monotonicMs: clock, log, pollMs: 5 });
   await follower.start();
   return follower;
 }
