@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { HeatMapLoader, type LoadedHeatMaps } from './heat-map-loader.ts';
 import { LadderFeed } from './ladder-feed.ts';
 import { exportedRecording, LocalRecording } from './local-recording.ts';
-import { hasBooks, MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
+import { MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
 import { type OwnOrder, ownOrders } from './own-orders.ts';
 import { pause } from './pause.ts';
@@ -125,6 +125,11 @@ export class Explorer {
     return this.connection.missingGrant('snapshots', 'A tier with snapshots shows the heat map and the ladder.');
   });
 
+  /** False where no book is recorded, or the tier lacks books: nothing can be played. */
+  readonly hasBooks: ReadonlySignal<boolean> = computed(
+    () => this.#shown.value?.coverage?.outcomes.some(({ count }) => count > 0) ?? false,
+  );
+
   /** The path of the market, by its id: later another market may have its slug. */
   readonly marketPath: ReadonlySignal<string | undefined> = computed(() => {
     const conditionId = this.#shown.value?.market.conditionId;
@@ -222,10 +227,9 @@ export class Explorer {
 
   /** Plays, or pauses. Without books nothing happens. */
   togglePlay(): void {
-    const shown = this.#shown.value;
-    if (shown === undefined || !hasBooks(shown)) return;
+    if (!this.hasBooks.value) return;
     this.isFollowing.value = false;
-    shown.playback.toggle();
+    this.#shown.value?.playback.toggle();
   }
 
   /** Moves the instant to the next snapshot, or to the one before. */
