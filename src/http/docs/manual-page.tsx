@@ -5,6 +5,15 @@ import { MARKDOWN, searchManual } from '../../manual/manual-search.ts';
 import { htmlDocument } from '../pages/document.tsx';
 
 const INDEX = 'manual';
+/** What readers come for, and where it is described. */
+const TASKS: readonly (readonly [task: string, links: string])[] = [
+  ['Get the order book of an instant', '[A first request](interface.md#a-first-request)'],
+  ['Download recordings', '[Export](recordings.md#export), [Python](sdk.md#python), [TypeScript](sdk.md#typescript)'],
+  ['See a market in a browser', '[The page of a market](viewer.md#the-page-of-a-market)'],
+  ['Run a bot on recorded books', '[Addresses for a bot](replay.md#addresses-for-a-bot)'],
+  ['Test a strategy', '[In five minutes](backtest.md#in-five-minutes)'],
+  ['Run a service of your own', '[Install](install.md), [import](recordings.md#import), [record](recording.md)'],
+];
 /** A page of fewer parts has no list of them. */
 const PARTS_MIN = 4;
 
@@ -44,9 +53,10 @@ function forReader({ audience, text }: ManualPage, origin: string, isReplay: boo
 function listOfPages(pages: readonly ManualPage[]): string {
   const lists = AUDIENCES.map(([audience, heading]) => {
     const listed = pages.filter((page) => page.audience === audience);
-    return `## ${heading}\n\n${listed.map(({ name, title, summary }) => `- [${title}](${name}.md): ${summary}`).join('\n')}`;
+    return `## ${heading}\n\n${listed.map(({ name, title, summary }) => `- [${title}](${name}.md)\\\n  ${summary}`).join('\n')}`;
   });
-  return `# The manual of bookreel\n\n${lists.join('\n\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
+  const tasks = TASKS.map((row) => `| ${row.join(' | ')} |`).join('\n');
+  return `# The manual of bookreel\n\n| To do this | begin with |\n|---|---|\n${tasks}\n\n${lists.join('\n\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
 }
 
 /** The searched words are not repeated: in Markdown they could be a link. */
@@ -79,6 +89,7 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
       / href="([a-z]+)\.md(#[^"]*)?"/g,
       (_, page: string, anchor = '') => ` href="${manualPath(page)}${anchor}"`,
     );
+  const isList = name === INDEX && search.trim() === '';
   return htmlDocument({
     title: /^# (.+)/.exec(markdown)?.[1] ?? name,
     section: 'Manual',
@@ -86,7 +97,7 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
     children: (
       <div class="with-menu">
         <Contents current={name} search={search} />
-        <article class="prose" dangerouslySetInnerHTML={{ __html: html }} />
+        <article class={isList ? 'prose index' : 'prose'} dangerouslySetInnerHTML={{ __html: html }} />
       </div>
     ),
   });
