@@ -8,7 +8,7 @@ import { respond } from '../http/response/response.ts';
 import type { Registry } from '../store/registry.ts';
 import { cookiesOf } from './cookies.ts';
 import type { WebDeps } from './person-page.tsx';
-import { TierCard } from './tier-card.tsx';
+import { AskOperator, TierCard } from './tier-card.tsx';
 
 interface PricingDeps extends Pick<WebDeps, 'contact' | 'nowMs'> {
   readonly registry: Registry;
@@ -68,7 +68,6 @@ function TierAction({ tier, isSold, ownTier, contact, hasAccounts }: ActionConte
   );
   if (tier.id === ownTier) return link('/account/keys/new', 'Create a key');
   if (isSold && hasAccounts) return link('/account/plan', `Buy ${tier.name}`, 'primary wide');
-  if (contact !== undefined && (tier.monthlyPriceUsd !== 0 || !hasAccounts)) return link(contact, 'Contact us');
-  if (!hasAccounts || tier.monthlyPriceUsd !== 0) return <p class="quiet small">Ask the operator of this service.</p>;
+  if (!hasAccounts || tier.monthlyPriceUsd !== 0) return <AskOperator contact={contact} />;
   return ownTier === undefined ? link('/account', 'Start free', 'primary wide') : link('/account/plan', 'Your plan');
 }

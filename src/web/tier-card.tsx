@@ -51,3 +51,13 @@ export function TierCard({ tier, isPresent, children }: TierCardContent) {
     </section>
   );
 }
+
+/** How to get a tier that cannot be bought here. */
+export function AskOperator({ contact }: { readonly contact: string | undefined }) {
+  if (contact === undefined) return <p class="quiet small">Ask the operator of this service.</p>;
+  return (
+    <a class="button wide" href={contact}>
+      Contact us
+    </a>
+  );
+}

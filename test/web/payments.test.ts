@@ -281,6 +281,6 @@ test('While payments are off, no page offers one: the plan and the menu have no 
   registry.accounts.setRole(registry.accounts.findByEmail(ADA)!.id, 'admin');
   const plan = (await ada.open('/account/plan')).text;
   for (const absent of ['Buy 30 days', 'Receipts', '/admin/payments']) expect(plan).not.toContain(absent);
-  expect(plan).toContain('ask the operator');
+  expect(plan).toContain('Ask the operator');
   for (const form of [BUY, PAY]) expect((await ada.post(form, {})).status).toBe(404);
 });

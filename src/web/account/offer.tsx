@@ -54,8 +54,10 @@ export function offerPage(
         <Facts
           isCard={false}
           facts={{
-            Tier: `${tier.name}: coins ${grantedText(tier.coins)}; routes ${grantedText(tier.routes)}; ${numberText(tier.requestsPerMinute)} requests a minute with each key`,
-            Starts: startsMs === nowMs ? 'as soon as it is paid' : <Time ms={startsMs} />,
+            Coins: grantedText(tier.coins),
+            Routes: grantedText(tier.routes),
+            Requests: `${numberText(tier.requestsPerMinute)} a minute with each key`,
+            Starts: startsMs === nowMs ? 'as soon as it is paid' : [<Time ms={startsMs} />, ', after the present tier'],
             Ends: <Time ms={startsMs + TERM_MS} />,
             'Offer ends': <Time ms={quote.expiresMs} />,
             Receiver: <code>{quote.payTo}</code>,

@@ -9,7 +9,8 @@ import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { amountColumn, State, transactionColumn } from '../shown-payment.tsx';
 import { Table } from '../table.tsx';
-import { TierCard } from '../tier-card.tsx';
+import { numberText } from '../texts.ts';
+import { AskOperator, TierCard } from '../tier-card.tsx';
 import { Time } from '../time.tsx';
 import { BuyForm, PLAN_PATH } from './buy-form.tsx';
 import { BuyerForm } from './invoice.tsx';
@@ -36,6 +37,7 @@ export function planPage(
   const prices = new Map(catalog.map((tier) => [tier.id, pricesFor({ registry, billing }, id, tier, nowMs)]));
   const unexpired = granted.filter(({ startsMs, endsMs: end = Infinity }) => Math.max(nowMs, startsMs) < end);
   const nameOf = (tierId: string) => database.read(() => tiers.named(tierId).name);
+  const noEnd = unexpired.length === 0 ? 'Every account without a grant has this tier.' : 'This tier has no end.';
   const hasBuyable = catalog.some((tier) => prices.get(tier.id)!.length > 0);
   return personPage(
     person,
@@ -45,7 +47,10 @@ export function planPage(
         <h2>
           {present.name} <span class="badge accent">your tier</span>
         </h2>
-        <p class="quiet">{endText(unexpired, endsMs)}</p>
+        <p class="quiet">
+          {endsMs === Infinity ? noEnd : ['Until ', <Time ms={endsMs} />, '.']} Each key may send{' '}
+          {numberText(present.requestsPerMinute)} requests a minute.
+        </p>
       </div>
       {billing !== undefined && <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} />}
       <h2>Tiers</h2>
@@ -53,10 +58,8 @@ export function planPage(
         {catalog.map((tier) => (
           <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id}>
             <BuyForm prices={prices.get(tier.id)!} />
-            {prices.get(tier.id)!.length === 0 && tier.id !== present.id && tier.monthlyPriceUsd !== 0 && contact && (
-              <a class="button wide" href={contact}>
-                Contact us
-              </a>
+            {prices.get(tier.id)!.length === 0 && tier.id !== present.id && tier.monthlyPriceUsd !== 0 && (
+              <AskOperator contact={contact} />
             )}
           </TierCard>
         ))}
@@ -64,16 +67,10 @@ export function planPage(
       {hasBuyable && (
         <p class="quiet">
           A tier that you buy lasts 30 days, and your keys have it from their next request on. Nothing is charged
-          automatically: at the end, your account has the highest tier that is left, at least that of new accounts.
-          Buying a tier again adds 30 days. If you buy a higher tier, the days that are left of a lower one follow after
-          it.
+          automatically: at the end, your account has the highest tier that is left. Buying a tier again adds 30 days;
+          the days that are left of a lower tier follow after it.
         </p>
       )}
-      <p class="quiet">
-        To get {hasBuyable ? 'a tier without a price' : 'another tier'},{' '}
-        {contact === undefined ? 'ask the operator' : <a href={contact}>ask the operator</a>} of this service. Your keys
-        have it from their next request on.
-      </p>
       {unexpired.length > 0 && (
         <Table
           label="Periods"
@@ -99,18 +96,6 @@ export function planPage(
       <Receipts deps={{ registry, billing }} accountId={id} query={query} />
     </>,
   );
-}
-
-/** The first of `unexpired` grants the present tier, if one has begun. */
-function endText(unexpired: readonly AccountGrant[], endsMs: InstantMs) {
-  if (endsMs !== Infinity) {
-    return (
-      <>
-        Until <Time ms={endsMs} />
-      </>
-    );
-  }
-  return unexpired.length === 0 ? 'Every account without a grant has this tier.' : 'This tier has no end.';
 }
 
 /** The prices at which an account may buy a tier now. */

@@ -1,3 +1,5 @@
+import { auditPage } from '../../account/audit-page.ts';
+import { ENTRY_COLUMNS } from '../admin/audit.tsx';
 import { signInWay } from '../audit-sentence.ts';
 import { browserName } from '../browser-name.ts';
 import { sessionCookie } from '../cookies.ts';
@@ -7,14 +9,20 @@ import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
 
+const SIGN_INS_MAX = 10;
+
 /** GET /account/sessions. */
-export function sessionsPage({ service }: WebDeps, person: Person): Answer {
+export function sessionsPage({ registry, service }: WebDeps, person: Person): Answer {
   const sessions = service.sessions.list(person.account);
+  const signIns = { limit: SIGN_INS_MAX, accountId: person.account.id, action: 'session.sign-in' };
   return personPage(
     person,
     { title: 'Sessions', path: '/account/sessions' },
     <>
-      <p class="quiet">The browsers that are signed in to this account.</p>
+      <p class="quiet">
+        The browsers that are signed in to this account. A browser is signed out after 14 days without a request, and
+        after 90 days.
+      </p>
       <Table
         label="Sessions"
         columns={[
@@ -47,7 +55,17 @@ export function sessionsPage({ service }: WebDeps, person: Person): Answer {
         rows={sessions}
         empty=""
       />
-      <Form class="row end" action="/account/sessions/end-all" button="Sign out everywhere" look="danger" />
+      <Form class="card action" action="/account/sessions/end-all" button="Sign out everywhere" look="danger">
+        <p>All sessions end, this one too. Keys go on working.</p>
+      </Form>
+      <h2>Latest sign-ins</h2>
+      <Table
+        label="Latest sign-ins"
+        isDense
+        columns={ENTRY_COLUMNS.slice(0, 2)}
+        rows={auditPage(registry, signIns)}
+        empty="There are none."
+      />
     </>,
   );
 }
