@@ -132,7 +132,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
     const at = '2026-04-16T07:11:00.000Z';
     const without = await open('without-books', at);
     expect(without.head).toContain('no books recorded');
-    expect(without.ladder).toContain('No book is recorded');
+    expect(without.ladder).toContain('Up: no book is recorded.');
     expect((await open('with-gaps-only', at)).head).toContain('no books recorded, 1 gap');
     const oneSided = await open('one-sided', at);
     expect(oneSided.head).toContain('recorded 0 s of 300 s, 1 snapshot, 1 one-sided');

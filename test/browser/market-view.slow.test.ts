@@ -53,7 +53,6 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       sampleSnapshot({ conditionId: `0x${digit.repeat(64)}`, timestamp, bids: [{ price: 0.5, size }] });
     const records = [
       ...[named('btc-nothing', '1'), named('btc-before', '2'), named('btc-short', '3')],
-      { ...named('btc-decided', '4'), priceStart: 100, priceEnd: 101 },
       ...[book('2', '2026-04-15T07:10:00Z', 1), book('2', '2026-04-15T07:10:30Z', 2)],
       ...[book('3', '2026-04-16T07:11:00Z', 1), book('3', '2026-04-16T07:11:10Z', 2)],
     ];
@@ -70,13 +69,6 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       })`);
     };
     expect(await seen('btc-nothing')).toEqual({ recorded: 'no books recorded', hasPlay: false });
-    const drawn = `({ bands: document.querySelectorAll('.u-over').length, hasOutcomes: document.querySelector('.moves .tabs') !== null,
-      ladder: document.querySelector('.ladders h2').innerText, nothing: document.querySelector('.nothing')?.innerText })`;
-    const without = { hasOutcomes: false, ladder: 'No book is recorded' };
-    const nothing = 'There are no books and no prices of the coin to draw.';
-    expect(await page.evaluate<object>(drawn)).toEqual({ ...without, bands: 3, nothing });
-    expect(await seen('btc-decided')).toEqual({ recorded: 'no books recorded', hasPlay: false });
-    expect(await page.evaluate<object>(drawn)).toEqual({ ...without, bands: 1, nothing: undefined });
     expect(await seen('btc-before')).toEqual({
       recorded: 'recorded 0 s of 300 s: only until 2026-04-15 07:10 UTC, 2 snapshots',
       hasPlay: true,

@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { type BandContent, type BandFrame, plotBand, writeTag } from './plot-band.ts';
+import { type BandFrame, plotBand, writeTag } from './plot-band.ts';
 import type { ReferencePrices } from './reference-prices.ts';
 import type { Span } from './span.ts';
 
@@ -15,15 +15,13 @@ export interface CoinPrices {
   readonly window: Span;
 }
 
-type CoinBand = Pick<BandContent, 'height' | 'hasEventNames' | 'hasTimeAxis'>;
-
 const PIXELS_PER_PRICE = 34;
 /** Room above and below the prices, as a part of their range. */
 const MARGIN = 0.1;
 const TAG_HEIGHT = 16;
 
 /** Makes a band for a coin's price: filled up to the strike, in the colour of the outcome that wins with it. Its axis is at the right. */
-export function coinStrip(element: HTMLElement, frame: BandFrame, band: CoinBand, shown: () => CoinPrices): uPlot {
+export function coinStrip(element: HTMLElement, frame: BandFrame, height: number, shown: () => CoinPrices): uPlot {
   const { bid, ask, ink, reference } = frame.colours;
   /** Changes its colour at the strike. */
   const coloured = (alpha: number) => (plot: uPlot) => {
@@ -38,7 +36,7 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, band: CoinBand
   };
   return plotBand(element, frame, {
     name: () => shown().name,
-    ...band,
+    height,
     scales: { coin: { range: (_, low, high) => rangeOf(shown(), low, high) } },
     axes: [
       {

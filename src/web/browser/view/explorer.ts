@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { HeatMapLoader, type LoadedHeatMaps } from './heat-map-loader.ts';
 import { LadderFeed } from './ladder-feed.ts';
 import { exportedRecording, LocalRecording } from './local-recording.ts';
-import { MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
+import { hasBooks, MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
 import { type OwnOrder, ownOrders } from './own-orders.ts';
 import { pause } from './pause.ts';
@@ -125,11 +125,6 @@ export class Explorer {
     return this.connection.missingGrant('snapshots', 'A tier with snapshots shows the heat map and the ladder.');
   });
 
-  /** False where no book is recorded, or the tier lacks books: nothing can be played. */
-  readonly hasBooks: ReadonlySignal<boolean> = computed(
-    () => this.#shown.value?.coverage?.outcomes.some(({ count }) => count > 0) ?? false,
-  );
-
   /** The path of the market, by its id: later another market may have its slug. */
   readonly marketPath: ReadonlySignal<string | undefined> = computed(() => {
     const conditionId = this.#shown.value?.market.conditionId;
@@ -227,9 +222,10 @@ export class Explorer {
 
   /** Plays, or pauses. Without books nothing happens. */
   togglePlay(): void {
-    if (!this.hasBooks.value) return;
+    const shown = this.#shown.value;
+    if (shown === undefined || !hasBooks(shown)) return;
     this.isFollowing.value = false;
-    this.#shown.value?.playback.toggle();
+    shown.playback.toggle();
   }
 
   /** Moves the instant to the next snapshot, or to the one before. */

@@ -1,14 +1,13 @@
 import type { MarketContent } from './explorer.ts';
 import { Ladder } from './ladder.tsx';
-import { MarketFacts } from './market-facts.tsx';
+import { hasBooks } from './market-reader.ts';
 import { unknownText } from './market-texts.ts';
 import { LADDER_DEPTHS, outcomesOf } from './view-choices.ts';
 
-/** The ladders of the shown outcomes at the chosen instant; without books what else is known of the market. */
+/** The ladders of the shown outcomes at the chosen instant. */
 export function Ladders({ explorer, shown }: MarketContent) {
   const { state, coverage } = shown;
   const ladders = explorer.feed.shown.value;
-  if (!explorer.hasBooks.value) return <MarketFacts {...shown} />;
   return (
     <div class="card ladders" aria-live="off">
       <div class="row spread">
@@ -30,9 +29,7 @@ export function Ladders({ explorer, shown }: MarketContent) {
           </select>
         </label>
       </div>
-      {ladders === undefined ? (
-        <p class="quiet">Loading the book …</p>
-      ) : (
+      {ladders !== undefined ? (
         outcomesOf(ladders.query.choice).map((outcome) => {
           const snapshot = ladders.snapshots.find((one) => one.outcome === outcome);
           const unknown = coverage && unknownText(coverage, outcome, ladders.query.atMs, snapshot);
@@ -40,6 +37,10 @@ export function Ladders({ explorer, shown }: MarketContent) {
             <Ladder key={outcome} outcome={outcome} snapshot={snapshot} unknown={unknown} own={explorer.own.value} />
           );
         })
+      ) : hasBooks(shown) ? (
+        <p class="quiet">Loading the book …</p>
+      ) : (
+        <p class="quiet">{coverage === undefined ? 'Your tier does not include books.' : 'No book is recorded.'}</p>
       )}
     </div>
   );

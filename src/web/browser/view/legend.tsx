@@ -39,7 +39,7 @@ export function Legend({ explorer, shown, plot }: LegendContent) {
         </>
       )}
       <Layers explorer={explorer} shown={shown} />
-      <ul class={range === undefined ? 'signs without-books' : 'signs'}>
+      <ul class="signs">
         <li class="sign mid">midpoint</li>
         {coin?.reference !== undefined && (
           <li class={coin.strike === undefined ? 'sign reference' : 'sign reference sides'}>
@@ -133,7 +133,7 @@ function Layers({ explorer, shown: { state, market } }: MarketContent) {
   return (
     <fieldset class="legend">
       <legend class="hidden">Over the books</legend>
-      {LAYERS.filter((layer) => layer === 'reference' || explorer.hasBooks.value).map((layer) => (
+      {LAYERS.map((layer) => (
         <label key={layer}>
           <input type="checkbox" checked={state.layers.value.has(layer)} onChange={() => toggle(layer)} />
           {LAYER_NAMES[layer]}

@@ -23,10 +23,8 @@ export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
   const { state } = shown;
   useEffect(() => {
     const element = area.current!;
-    const { loader, trades, coin, events, own, hasBooks } = explorer;
-    const plot = new MarketPlot(picture.current!, {
-      ...{ state, heatMaps: loader.heatMaps, trades, coin, events, own, hasBooks },
-    });
+    const { loader, trades, coin, events, own } = explorer;
+    const plot = new MarketPlot(picture.current!, { state, heatMaps: loader.heatMaps, trades, coin, events, own });
     made.value = plot;
     const stopMeasuring = effect(() => {
       if (plot.areaWidth.value > 0) explorer.columns.value = plot.areaWidth.value;
@@ -72,9 +70,6 @@ export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
       onKeyDown={onKeyDown}
     >
       <div ref={picture} class="picture-area" role="img" aria-label={summary} />
-      {!explorer.hasBooks.value && !explorer.coin.value.isKnown && (
-        <p class="nothing quiet">There are no books and no prices of the coin to draw.</p>
-      )}
       {pointed !== undefined && (
         <PointerTip
           pointed={pointed}
@@ -117,9 +112,7 @@ function PointerTip({ pointed, coin, trades, startMs, width }: PointerTipContent
     ...(cell === undefined || cell.askSize === 0
       ? []
       : [[`Asks ${cell.price}`, sharesText(cell.askSize), 'down'] as const]),
-    ...(outcome === undefined
-      ? []
-      : [['Best bid, ask', column?.book === undefined ? unknown : `${bidPrice}, ${askPrice}`] as const]),
+    ['Best bid, ask', column?.book === undefined ? unknown : `${bidPrice}, ${askPrice}`],
     ...(trades?.traded?.sides ?? []).map(({ side, count, shares }) => {
       const [name, outcomeClass] = SIDES[side ?? 'unknown'];
       return [name, `${shares === 0 ? '' : `${sharesText(shares)}, `}${count}×`, outcomeClass] as const;
@@ -136,8 +129,7 @@ function PointerTip({ pointed, coin, trades, startMs, width }: PointerTipContent
       style={{ left: `${x + (isLeft ? -GAP : GAP)}px`, top: `${y + GAP}px` }}
     >
       <b>
-        {outcome && (outcome === 'up' ? 'Up, ' : 'Down, ')}
-        {clockText(ms, startMs)}
+        {outcome === 'up' ? 'Up' : 'Down'}, {clockText(ms, startMs)}
       </b>
       <dl>
         {rows.map(([name, text, side = '']) => [

@@ -28,8 +28,6 @@ export interface PlotContent {
   readonly coin: ReadonlySignal<CoinPrices>;
   readonly events: ReadonlySignal<readonly PlotEvent[]>;
   readonly own: ReadonlySignal<readonly OwnOrder[]>;
-  /** False: the price of the coin, if it is known, gets the whole plot. */
-  readonly hasBooks: ReadonlySignal<boolean>;
 }
 
 /** The part of the picture at the pointer. Its place is in CSS pixels of the plot. */
@@ -37,8 +35,7 @@ export interface Pointed {
   readonly x: number;
   readonly y: number;
   readonly ms: number;
-  /** Undefined: no books are drawn. */
-  readonly outcome: Outcome | undefined;
+  readonly outcome: Outcome;
   /** Undefined: nothing is loaded there. */
   readonly column: HeatMapColumn | undefined;
   /** Undefined: the pointer is not over books. */
@@ -104,7 +101,7 @@ export class MarketPlot {
   /** The width of what is beside the plotting area, in CSS pixels: at the right there is room for the axis of the coin's price. */
   readonly #gutters = computed(() => {
     const isNarrow = this.#width.value < NARROW;
-    const right = this.#hasCoin.value ? (isNarrow ? 66 : 70) : 20;
+    const right = this.#hasCoin.value ? (isNarrow ? 54 : 70) : 20;
     return { left: isNarrow ? 34 : 44, right };
   });
   #isBuilt = false;
@@ -131,12 +128,11 @@ export class MarketPlot {
     this.#content = content;
     this.#resized.observe(element);
     this.#scheme.addEventListener('change', this.#restyle);
-    const { state, heatMaps, trades, coin, events, own, hasBooks } = content;
+    const { state, heatMaps, trades, coin, events, own } = content;
     const draw = perFrame<void>(() => this.#draw());
     this.#stops = [
       effect(() => {
-        void [this.areaWidth.value, this.#height.value, this.#style.value, state.outcome.value];
-        void [this.#hasCoin.value, hasBooks.value];
+        void [this.areaWidth.value, this.#height.value, this.#style.value, state.outcome.value, this.#hasCoin.value];
         this.#isBuilt = false;
         draw();
       }),
@@ -176,7 +172,7 @@ export class MarketPlot {
   /** Says whether a pixel is above the time axis, and not beside the plotting area. */
   covers(x: number, y: number): boolean {
     const left = x - this.#gutters.peek().left;
-    const lowest = this.#bands.at(-1);
+    const lowest = this.#strips.at(-1);
     return lowest !== undefined && left >= 0 && left <= this.areaWidth.peek() && y <= lowest.top + lowest.height;
   }
 
@@ -194,8 +190,7 @@ export class MarketPlot {
 
   /** The column of the heat map with trades that the pointer is at. */
   tradedAt({ ms, outcome }: Pointed): HeatMapColumn | undefined {
-    const loaded = outcome && this.#content.trades.peek().get(outcome);
-    const heatMap = finest(loaded, this.#content.state.time.peek());
+    const heatMap = finest(this.#content.trades.peek().get(outcome), this.#content.state.time.peek());
     return heatMap && columnAt(heatMap, ms);
   }
 
@@ -245,7 +240,7 @@ export class MarketPlot {
   #build(): void {
     this.#isBuilt = true;
     this.#clear();
-    const { state, events, coin, hasBooks } = this.#content;
+    const { state, events, coin } = this.#content;
     const width = this.#width.peek();
     const { colours, palette } = this.#style.peek();
     // The slider below is as wide as the plotting area.
@@ -256,12 +251,10 @@ export class MarketPlot {
       ...{ width, ...this.#gutters.peek(), colours },
       ...{ time: () => state.time.peek(), dayMs: state.home.from, events: () => events.peek() },
     };
+    const outcomes = outcomesOf(state.outcome.peek());
     const hasCoin = this.#hasCoin.peek();
-    const isCoinOnly = hasCoin && !hasBooks.peek();
-    const outcomes = isCoinOnly ? [] : outcomesOf(state.outcome.peek());
     const whole = this.#height.peek();
-    const coinMost = isCoinOnly ? whole - BAND_PADDING - TIME_AXIS_HEIGHT : Math.round(whole * COIN_PART);
-    const coinHeight = hasCoin ? coinMost : 0;
+    const coinHeight = hasCoin ? Math.round(whole * COIN_PART) : 0;
     const stripHeight = Math.round(Math.min(STRIP_MAX, Math.max(STRIP_MIN, whole * STRIP_PART)));
     const bands = outcomes.length + (hasCoin ? 3 : 2);
     const rest = whole - coinHeight - 2 * stripHeight - (2 * bands - 1) * BAND_PADDING - TIME_AXIS_HEIGHT;
@@ -279,26 +272,23 @@ export class MarketPlot {
       return { ...placed(books.plot, height), outcome, books, cells };
     });
     if (hasCoin) {
-      const ends = { hasEventNames: isCoinOnly, hasTimeAxis: isCoinOnly };
       this.#coin = placed(
-        coinStrip(this.#element, frame, { height: coinHeight, ...ends }, () => coin.peek()),
+        coinStrip(this.#element, frame, coinHeight, () => coin.peek()),
         coinHeight,
       );
     }
-    if (!isCoinOnly) {
-      const spread = spreadStrip(this.#element, frame, stripHeight);
-      const imbalance = imbalanceStrip(this.#element, frame, stripHeight, palette);
-      this.#strips = [placed(spread, stripHeight), placed(imbalance, stripHeight)];
-    }
+    const spread = spreadStrip(this.#element, frame, stripHeight);
+    const imbalance = imbalanceStrip(this.#element, frame, stripHeight, palette);
+    this.#strips = [placed(spread, stripHeight), placed(imbalance, stripHeight)];
     this.#element.append(this.#instant, this.#labels.time, this.#labels.value);
   }
 
   #draw(): void {
     if (this.areaWidth.peek() === 0) return;
     if (!this.#isBuilt) this.#build();
-    // The plot was removed before this frame.
-    if (this.#bands.length === 0) return;
     const [first] = this.#panels;
+    // The plot was removed before this frame.
+    if (first === undefined) return;
     const { state, heatMaps, trades, coin, own } = this.#content;
     const [time, prices, layers] = [state.time.peek(), state.prices.peek(), state.layers.peek()];
     const loadedOf = (outcome: Outcome) => heatMaps.peek().get(outcome);
@@ -314,7 +304,7 @@ export class MarketPlot {
         own: own.peek(),
       };
     }
-    this.#drawStrips(first && finest(loadedOf(first.outcome), time), coin.peek().reference);
+    this.#drawStrips(finest(loadedOf(first.outcome), time), coin.peek().reference);
     for (const { plot } of this.#bands) plot.setScale('x', { min: time.from, max: time.to });
   }
 
@@ -340,8 +330,8 @@ export class MarketPlot {
     if (heatMap === this.#striped) return;
     this.#striped = heatMap;
     const [spread, imbalance] = this.#strips;
-    spread?.plot.setData(spreadLines(heatMap), false);
-    imbalance?.plot.setData(imbalanceLines(heatMap), false);
+    spread!.plot.setData(spreadLines(heatMap), false);
+    imbalance!.plot.setData(imbalanceLines(heatMap), false);
   }
 
   #moveInstant(): void {
@@ -354,10 +344,9 @@ export class MarketPlot {
 
   #pointedAt(x: number, y: number): Pointed | undefined {
     if (!this.covers(x, y)) return undefined;
-    const outcome = (this.#panels.find((panel) => isInside(panel, y)) ?? this.#panels[0])?.outcome;
+    const { outcome } = this.#panels.find((panel) => isInside(panel, y)) ?? this.#panels[0]!;
     const [ms, price] = [this.msAt(x), this.priceAt(y)];
-    const loaded = outcome && this.#content.heatMaps.peek().get(outcome);
-    const heatMap = finest(loaded, this.#content.state.time.peek());
+    const heatMap = finest(this.#content.heatMaps.peek().get(outcome), this.#content.state.time.peek());
     const cell = price === undefined ? undefined : heatMap && cellAt(heatMap, ms, price);
     return { x, y, ms, outcome, column: heatMap && columnAt(heatMap, ms), cell };
   }
@@ -365,7 +354,7 @@ export class MarketPlot {
   /** Writes the instant at the pointer on the time axis, and its price on the axis beside it. */
   #label(x: number, y: number): void {
     const { time, value } = this.#labels;
-    const lowest = this.#bands.at(-1);
+    const lowest = this.#strips.at(-1);
     const isShown = this.#pointed.peek() !== undefined;
     time.hidden = !isShown;
     const [price, coin] = [this.priceAt(y), this.#coin];

@@ -11,6 +11,11 @@ export interface ReadMarket {
   readonly coverage: CoverageResource | undefined;
 }
 
+/** False where no book is recorded, or the tier lacks books: nothing can be played. */
+export function hasBooks({ coverage }: ReadMarket): boolean {
+  return coverage?.outcomes.some(({ count }) => count > 0) ?? false;
+}
+
 /** The markets before and after a market. */
 export interface Neighbours {
   readonly previous: MarketResource | undefined;
@@ -98,7 +103,7 @@ export interface RecordedSpans {
   readonly limits: Span;
   /** The times that are shown at first: the window, or if less than half of it is recorded, that part with some time around it. */
   readonly first: Span;
-  /** Its first instant that has a book of each recorded outcome; without books its last one, which shows how the coin's price ended. */
+  /** Its first instant that has a book of each recorded outcome. */
   readonly firstMs: number;
 }
 
@@ -121,6 +126,5 @@ export function recordedSpans(
   const length = inside.to - inside.from;
   const isShort = isComplete && recorded.length > 0 && 2 * length < shown.to - shown.from;
   const first = isShort ? wholeSpan({ from: inside.from - length / 20, to: inside.to + length / 20 }) : shown;
-  const firstMs = Math.min(recorded.length === 0 ? Infinity : Math.max(shown.from, ...firsts), shown.to - 1);
-  return { limits, window: shown, first, firstMs };
+  return { limits, window: shown, first, firstMs: Math.min(Math.max(shown.from, ...firsts), shown.to - 1) };
 }

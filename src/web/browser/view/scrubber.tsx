@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { Choices, optionsOf } from '../choices.tsx';
 import type { MarketContent } from './explorer.ts';
+import { hasBooks } from './market-reader.ts';
 import { clockText } from './market-texts.ts';
 import { perFrame } from './per-frame.ts';
 import { ToolButton } from './tool-button.tsx';
@@ -20,7 +21,7 @@ export function Scrubber({ explorer, shown }: MarketContent) {
     explorer.isFollowing.value = false;
     scrub(ms);
   };
-  const canPlay = explorer.hasBooks.value;
+  const canPlay = hasBooks(shown);
   return (
     <div class="scrubber">
       {canPlay && (
@@ -70,20 +71,18 @@ export function Scrubber({ explorer, shown }: MarketContent) {
   );
 }
 
-/** The choices of the outcome, if there are books, and of the time. */
-function PictureTools({ explorer, shown: { state } }: MarketContent) {
+/** The choices of the outcome, and of the time. */
+function PictureTools({ shown: { state } }: MarketContent) {
   return (
     <>
-      {explorer.hasBooks.value && (
-        <Choices
-          label="Outcome"
-          options={optionsOf({ up: 'Up', down: 'Down', both: 'Both' })}
-          chosen={state.outcome.value}
-          choose={(outcome) => {
-            state.outcome.value = outcome;
-          }}
-        />
-      )}
+      <Choices
+        label="Outcome"
+        options={optionsOf({ up: 'Up', down: 'Down', both: 'Both' })}
+        chosen={state.outcome.value}
+        choose={(outcome) => {
+          state.outcome.value = outcome;
+        }}
+      />
       <div class="row zoom">
         <ToolButton name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
           +

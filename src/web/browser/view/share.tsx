@@ -38,7 +38,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
   const curlOf = (path: string) => curlCommand(location.origin, path, needsKey);
   const outcomes = outcomesOf(state.outcome.value);
   const heatMaps = outcomes.flatMap((outcome) => shownHeatMap(explorer, shown, outcome) ?? []);
-  const isLoaded = heatMaps.length === outcomes.length;
+  const hasBooks = heatMaps.length === outcomes.length;
   const saveData = () => {
     const { conditionId, slug, symbol, timeframe, clobTokenIds } = market;
     const data = outcomes.map((outcome, nth) => {
@@ -58,23 +58,19 @@ export function Share({ explorer, shown, plot }: ShareContent) {
   return (
     <div class="row share">
       <ToolButton onClick={() => void copy(address())}>Copy link</ToolButton>
-      {explorer.hasBooks.value && (
-        <>
-          <ToolButton onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}>
-            Copy heat map as curl
-          </ToolButton>
-          <ToolButton onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}>
-            Copy ladder as curl
-          </ToolButton>
-          <ToolButton isDisabled={!isLoaded} onClick={saveData}>
-            Save data
-          </ToolButton>
-        </>
-      )}
+      <ToolButton onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}>
+        Copy heat map as curl
+      </ToolButton>
+      <ToolButton onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}>
+        Copy ladder as curl
+      </ToolButton>
       <ToolButton
         onClick={() => void savedPicture(plot, explorer, shown).then((png) => download(`${market.slug}.png`, png))}
       >
         Save picture
+      </ToolButton>
+      <ToolButton isDisabled={!hasBooks} onClick={saveData}>
+        Save data
       </ToolButton>
       {explorer.connection.grants('export') &&
         FORMATS.map(([format, name]) => (
