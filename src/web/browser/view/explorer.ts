@@ -79,6 +79,8 @@ export class Explorer {
   #work = new AbortController();
   /** When the market of a replay was last read, or will be. */
   #readMs = -Infinity;
+  /** The time of the clock that the page shows. */
+  #followed: string | undefined;
 
   constructor(settings: ExplorerSettings) {
     const { connection, clock, coin, market, workerUrl } = settings;
@@ -322,7 +324,9 @@ export class Explorer {
   #followClock(): void {
     const now = this.#clockNow.value;
     const [state, isFollowing] = [this.#state.value, this.isFollowing.value];
-    if (now === undefined || state === undefined) return;
+    // A heat map that takes longer than a tick of the clock is shown before the next one is asked for.
+    if (now === undefined || state === undefined || now === this.#followed || this.loader.isLoading.value) return;
+    this.#followed = now;
     untracked(() => {
       this.#forget();
       this.#epoch.value += 1;
