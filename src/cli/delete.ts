@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<CoinDeletion>[] = [
   { heading: 'COIN PRICES', cell: ({ coinPrices }) => coinPrices },
   { heading: 'BYTES', cell: ({ bytes }) => bytes },
 ];
-/** With less free space, which is twice the log of a bulk change, each transaction is short, and frees its space at once. */
+/** With less free space, each transaction is short, and frees its space at once. The log of a bulk change takes half of this. */
 const TIGHT_BYTES = 128 * 1024 ** 2;
 /** Between two transactions it waits for this part of the time that the last one took, so that an import gets its turn. */
 const PAUSE = 0.5;

@@ -1,4 +1,6 @@
-import { resolve } from 'node:path';
+import { accessSync, constants } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { integerFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
@@ -17,6 +19,7 @@ import { repeated } from './export.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { programCommand } from './program-command.ts';
 import { eraseLine, progressOn, shareDone } from './status-line.ts';
+import { onStopSignals } from './stop-signals.ts';
 import { type Column, table } from './table.ts';
 import { printError, type Terminal } from './terminal.ts';
 import { FOR_PARENT, startVerifyProcess, verifyForParent } from './verify-process.ts';
@@ -64,8 +67,9 @@ were verified in the last seven days are not read again. They are noted in
 verify-progress.db in the data directory, until a run comes to its end. Only a
 run that reads both of two files finds that they share the id of a record.
 
---data may name a backup: its databases are compared with its manifest and
-expanded beside it meanwhile, in DIRECTORY.partial-….
+--data may name a backup: compressed databases are compared with its manifest,
+and expanded meanwhile in DIRECTORY.partial-… beside it, or in the directory for
+temporary files where that is read-only. Delete what a killed run leaves there.
 
 Examples:
   $ bookreel verify
@@ -93,7 +97,13 @@ Examples:
 /** Runs `work` with a data directory or backup, or with an expanded copy of a compressed one. */
 async function readable<T>(terminal: Terminal, data: string, work: (directory: string) => Promise<T>): Promise<T> {
   if (!isCompressed(data)) return await work(data);
-  const draft = draftOf(resolve(data));
+  const beside = dirname(resolve(data));
+  const draft = draftOf(join(canWrite(beside) ? beside : tmpdir(), basename(resolve(data))));
+  // A copy of the accounts must not stay behind.
+  const release = onStopSignals(() => {
+    discard(draft);
+    process.kill(process.pid, 'SIGTERM');
+  });
   try {
     await expandBackup(data, draft).catch((error: unknown) => {
       if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
@@ -102,7 +112,17 @@ async function readable<T>(terminal: Terminal, data: string, work: (directory: s
     });
     return await work(draft);
   } finally {
+    release();
     discard(draft);
+  }
+}
+
+function canWrite(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -28,7 +28,7 @@ import { refuseShared } from './data-directory.ts';
 import { Database } from './database.ts';
 import { explained, MissingFile } from './database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-file.ts';
-import { type DiskFloor, refuseSmallDisk } from './disk-floor.ts';
+import { type DiskFloor, NO_FLOOR, refuseSmallDisk } from './disk-floor.ts';
 import { sizeAndDigest } from './file-digest.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
 import { discard, draftOf, flush, writeNew } from './on-disk.ts';
@@ -38,7 +38,6 @@ import { BOOKS, DAY, SEALED_FILE, type SealedMarket } from './sealed-files.ts';
 /** The databases are copied this often at most. The second copy is almost always enough: the files that it names are there since the first. */
 const COPIES_MAX = 4;
 /** No floor. */
-const NO_FLOOR: DiskFloor = { text: '0', bytes: 0 };
 
 export interface CopyOptions {
   /** A backup replaces an existing backup; a restore sets an existing archive aside. */
@@ -62,7 +61,7 @@ export interface BackUpOptions extends CopyOptions {
 export interface Backup extends BackupContent {
   readonly directory: string;
   readonly sealed: SealedCopies;
-  /** What this backup has added to its place, but for the manifest and the key secret: compressed databases, and files that are no links. */
+  /** The bytes that this backup has added to its place, but for the manifest and the key secret: compressed databases, and files that are no links. */
   readonly writtenBytes: number;
 }
 
@@ -109,7 +108,7 @@ export async function backUp(
   refuseNoArchive(directory);
   refuseTarget(directory, name, force);
   explained(target, () => {
-    // They are there compressed too; when they are restored, each as it was and compressed.
+    // Each database is there twice for a moment: as it was copied, and compressed.
     const bytes = 2 * bytesIn(directory) + sealedBytesFor(directory, target, earlier, copies);
     refuseSmallDisk(dirname(target), bytes, directory, floor);
   });

@@ -158,6 +158,9 @@ export class BookCache {
   }
 
   #begin(file: NamedFile): Promise<void> {
+    // One that waits is no question to the storage, and takes no other file's turn.
+    const refusal = this.#refused.errorOf(file.path);
+    if (refusal !== undefined) throw refusal;
     const nowMs = this.#deps.monotonicMs();
     if (this.#isDown && nowMs - this.#askedMs < REFUSED_MS) throw busy(NOT_REACHED);
     if (this.#fetchedBytes > 0 && this.#fetchedBytes + file.bytes > FETCHED_BYTES_MAX) throw busy(TOO_MANY);

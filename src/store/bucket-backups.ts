@@ -13,7 +13,7 @@ import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
 import { expand, readPacks, storePacks, tableBytes, tableOf } from './database-packs.ts';
-import { refuseSmallDisk } from './disk-floor.ts';
+import { NO_FLOOR, refuseSmallDisk } from './disk-floor.ts';
 import { sha256Of, sizeAndDigest } from './file-digest.ts';
 import { BACKUP_NAME, backupName, deleteUnfinished, type KeptBackup } from './kept-backups.ts';
 import { KEY_SECRET_FILE } from './key-secret.ts';
@@ -156,7 +156,7 @@ export async function downloadBackup(
     const data = dirname(target);
     explained(data, () => {
       mkdirSync(data, { recursive: true, mode: 0o700 });
-      refuseSmallDisk(data, bytes, data, { text: '0', bytes: 0 });
+      refuseSmallDisk(data, bytes, data, NO_FLOOR);
       onWriting?.();
       mkdirSync(target, { recursive: true, mode: 0o700 });
     });

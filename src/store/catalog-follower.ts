@@ -293,6 +293,8 @@ export class CatalogFollower implements Disposable {
       await downloadCheckpoint(this.#options.bucket, found, path);
       using source = Database.openToRead(path, this.#file);
       for (const _ of this.replica.copyFrom(source, stateOf(found))) await Bun.sleep(0);
+      // Objects of another catalog may have their names.
+      this.#refused.clear();
     } finally {
       discardReplica(path);
     }

@@ -7,7 +7,7 @@ import { DomainError } from '../domain/errors.ts';
 import { explained, explainedError } from './database-errors.ts';
 import { flush } from './on-disk.ts';
 
-/** What zstd(1) appends to the name of a file that it compresses. */
+/** The ending that zstd(1) gives the names of files that it compresses. */
 export const COMPRESSED = '.zst';
 const NEW_FILE = { flags: 'wx', mode: 0o600 } as const;
 
@@ -30,14 +30,18 @@ export async function compressDatabase(path: string, content: Content): Promise<
     throw explainedError(target, error);
   }
   explained(target, () => flush(target));
-  await expandDatabase(target, content);
+  await expandDatabase(target, content).catch((error: unknown) => {
+    if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
+    const sentence = `'${target}' is not what was written to it: run the backup again, and check the disk and the memory of this machine`;
+    throw new DomainError('unavailable', sentence);
+  });
   explained(path, () => rmSync(path));
   return statSync(target).size;
 }
 
 /**
- * Writes the database that is compressed in `path` to the new file `target`, or without one only reads it; never more bytes than it should have.
- * Throws 'unreadable' if it has not this content, after writing a part of it, and 'unavailable' if a file cannot be read or written.
+ * Writes the database that is compressed in `path` to the new file `target`, at most as many bytes as it should have; without a target it only
+ * reads them. Throws 'unreadable' if it does not have this content, after writing a part of it, and 'unavailable' if a file cannot be read or written.
  */
 export async function expandDatabase(path: string, content: Content, target?: string): Promise<void> {
   const hash = createHash('sha256');

@@ -26,7 +26,7 @@ export function explained<T>(path: string, work: () => T, wrongPath: ErrorKind =
   }
 }
 
-/** What `explained` throws for an error. */
+/** The error that `explained` throws for another one. */
 export function explainedError(path: string, error: unknown, wrongPath: ErrorKind = 'unavailable'): unknown {
   if (error instanceof SQLiteError) return new DomainError('unavailable', sentenceFor(error, path), { cause: error });
   if (!isSystemError(error)) return error;

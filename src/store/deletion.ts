@@ -68,7 +68,7 @@ export interface StepLimits {
  */
 const STEP: StepLimits = { markets: 2000, bytes: 8 * 1024 * 1024, logPages: 8192 };
 /** About 30 ms, for a process that does other work too. */
-export const BRIEF_STEP: StepLimits = { ...STEP, markets: 100, logPages: LOG_PAGES };
+export const BRIEF_STEP: StepLimits = { markets: 100, bytes: 4 * 1024 * 1024, logPages: LOG_PAGES };
 /** The limits on a disk that is almost full: the log of a step needs space before it is freed. */
 export const SHORT_STEP: StepLimits = { markets: 4, bytes: 128 * 1024, logPages: LOG_PAGES };
 /** Maximum number of segments of coin prices that one transaction deletes: no more bytes than for markets. */

@@ -9,6 +9,8 @@ export interface DiskFloor {
   readonly bytes: number;
 }
 
+export const NO_FLOOR: DiskFloor = { text: '0', bytes: 0 };
+
 /** A sentence if the disk of a directory has less free space than the floor. Throws errors of the file system. */
 export function lowDisk(directory: string, { text, bytes }: DiskFloor, free = freeBytes): string | undefined {
   const left = free(directory);

@@ -45,6 +45,10 @@ export class RefusedObjects {
     }
   }
 
+  clear(): void {
+    this.#refused.clear();
+  }
+
   #refuse(name: string, error: DomainError): void {
     const pauseMs = Math.min(2 * (this.#refused.get(name)?.pauseMs ?? PAUSE_MS / 2), PAUSE_MS_MAX);
     this.#refused.delete(name);

@@ -79,7 +79,7 @@ export async function restoreMarkets(
   const path = join(draft, file.name);
   using opened = new DisposableStack();
   opened.defer(() => discard(draft));
-  await expandBackup(source, draft, { files: [file], keySecretSha256: null });
+  await expandBackup(source, draft, { files: [file] });
   const backup = openArchive(draft, 0, { create: false, readOnly: true });
   opened.defer(() => backup.database.close());
   opened.use(backup.sealed);

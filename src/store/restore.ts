@@ -21,6 +21,7 @@ import { COMPRESSED, changedFile, expandDatabase } from './compressed-database.t
 import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
+import { NO_FLOOR, refuseSmallDisk } from './disk-floor.ts';
 import { sizeAndDigest } from './file-digest.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
 import { discard, draftOf, flush, removeIfEmpty } from './on-disk.ts';
@@ -94,17 +95,22 @@ export async function restore(
 }
 
 /**
- * Makes the new directory `draft` a data directory to read, of databases of the backup `source` and its key secret; it has a link to the files of
- * sealed markets. Throws as `restore` does.
+ * Makes the new directory `draft` a data directory to read, of databases of the backup `source` and its key secret as it is, right or wrong; it
+ * has a link to the files of sealed markets. Throws as `restore` does, and 'unavailable' if the disk has no room for the databases.
  */
 export async function expandBackup(
   source: string,
   draft: string,
-  { files, keySecretSha256 }: BackupContent = readManifest(source),
+  { files }: Pick<BackupContent, 'files'> = readManifest(source),
 ): Promise<void> {
-  explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
+  explained(draft, () => {
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    refuseSmallDisk(dirname(draft), bytes, source, NO_FLOOR);
+    mkdirSync(draft, { mode: 0o700 });
+  });
   for (const file of files) await copyBackedUp(source, file, draft);
-  writeSecret(draft, backedUpSecret(source, source, keySecretSha256));
+  const secret = join(source, KEY_SECRET_FILE);
+  if (existsSync(secret)) explained(secret, () => copyFileSync(secret, join(draft, KEY_SECRET_FILE)));
   explained(draft, () => symlinkSync(join(resolve(source), BOOKS), join(draft, BOOKS)));
 }
 

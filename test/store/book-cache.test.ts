@@ -9,7 +9,7 @@ const storage = await BucketServer.start();
 afterAll(async () => await storage[Symbol.asyncDispose]());
 
 test.each(['flip', 'missing'] as const)(
-  'A file of a market that the storage has not as named (%s) is fetched again after pauses from 1 to 30 s, and used once it is right.',
+  'A file of a market that the storage does not have as named (%s) is fetched again after pauses from 1 to 30 s, and used once it is right.',
   async (damage) => {
     using directory = temporaryDirectory();
     const bytes = Buffer.from(`books ${damage}`);

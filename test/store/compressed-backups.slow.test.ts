@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT } from '../../src/cli/exit.ts';
 import { run } from '../../src/cli/program.ts';
@@ -7,10 +7,13 @@ import { backUp } from '../../src/store/backup.ts';
 import { backUpAndKeep } from '../../src/store/kept-backups.ts';
 import { restore } from '../../src/store/restore.ts';
 import { addSealed } from '../bench/sealed-archive.ts';
+import { until } from '../fault/served.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { expandInPlace } from '../support/backup-manifest.ts';
 import { captured } from '../support/captured.ts';
+import { startChild } from '../support/child.ts';
 import { hasDisk, smallDisk } from '../support/disks.ts';
+import { EXECUTABLE } from '../support/executable.ts';
 import { contentDigest } from '../support/stored.ts';
 
 const MARKETS = 1000;
@@ -103,6 +106,34 @@ describe('a backup with compressed databases', async () => {
       expect(refused).toEqual({ code: 1, said: expect.stringContaining(sentence) });
     }
     expect(readdirSync(backup).sort()).toEqual([name, 'books', 'manifest.json']);
+  });
+
+  test('of which the key secret is missing is verified all the same, and has that as its problem', async () => {
+    const [keyed, copy] = [place('keyed'), place('keyed-backup')];
+    cpSync(data, keyed, { recursive: true });
+    expect((await said('key', 'create', '--tier', 'pro', '--data', keyed)).code).toBe(0);
+    await backUp(keyed, copy, () => NOW_MS, { force: false, check });
+    expect((await said('verify', '--data', copy)).code).toBe(0);
+    rmSync(join(copy, 'key-secret'));
+    const { code, said: text } = await said('verify', '--json', '--data', copy);
+    const { totals, problems } = JSON.parse(text) as { totals: { markets: number }; problems: unknown[] };
+    expect([code, totals.markets, JSON.stringify(problems)]).toEqual([
+      EXIT.verification,
+      FEW,
+      expect.stringContaining('key-secret'),
+    ]);
+  });
+
+  test('leaves no expanded copy behind when its verification is stopped', async () => {
+    const kept = place('kept');
+    const [latest] = readdirSync(kept).toSorted().slice(-1);
+    const child = startChild([EXECUTABLE, 'verify', '--data', join(kept, latest!)]);
+    const copies = () => readdirSync(kept).filter((each) => each.includes('.partial-'));
+    await until('it has expanded the databases', () => copies().some((copy) => existsSync(join(kept, copy, 'books'))));
+    child.kill('SIGTERM');
+    // 128 and the number of SIGTERM.
+    expect(await child.exited).toBe(143);
+    expect(copies()).toEqual([]);
   });
 
   test('is restored as one of an earlier version, or one that was expanded by hand, is', async () => {

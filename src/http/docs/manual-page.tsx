@@ -5,7 +5,7 @@ import { MARKDOWN, searchManual } from '../../manual/manual-search.ts';
 import { htmlDocument } from '../pages/document.tsx';
 
 const INDEX = 'manual';
-/** What readers come for, and where it is described. */
+/** The tasks of readers, and where each is described. */
 const TASKS: readonly (readonly [task: string, links: string])[] = [
   ['Get the order book of an instant', '[A first request](interface.md#a-first-request)'],
   ['Download recordings', '[Export](recordings.md#export), [Python](sdk.md#python), [TypeScript](sdk.md#typescript)'],

@@ -34,7 +34,7 @@ export function checkedMapping(toml: Fields, name: string): Mapping {
   return mapping;
 }
 
-/** What contradicts or lacks something: an undefined problem is none. */
+/** The contradictions and omissions of a mapping: an undefined problem is none. */
 function* problemsOf(mapping: Mapping): Generator<string | undefined> {
   const { refer: { key, by } = {}, time, received, market, outcome, frames, sections } = mapping;
   yield rowsProblem(mapping);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { description } from '../../../package.json' with { type: 'json' };
@@ -32,7 +32,11 @@ export function typescriptPackage(version: string): Tarball {
       ['LICENSE', readFileSync(join(ROOT, 'LICENSE'), 'utf8')],
       ...compiled(join(directory, 'compiled')),
     ]);
-    for (const [name, text] of files) writeFileSync(join(directory, name), text);
+    for (const [name, text] of files) {
+      writeFileSync(join(directory, name), text);
+      // The bytes do not depend on the umask.
+      chmodSync(join(directory, name), 0o644);
+    }
     // As npm does, so the bytes do not depend on the time.
     run([process.execPath, 'pm', 'pack', '--quiet', '--filename', TARBALL], directory);
     return { name: `bookreel-client-${version}.tgz`, bytes: new Uint8Array(readFileSync(join(directory, TARBALL))) };
