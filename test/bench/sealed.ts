@@ -52,7 +52,7 @@ interface Copied {
   readonly cpuSeconds: number;
   readonly megabytes: number;
   readonly newFiles: number;
-  /** Of files of sealed markets, and of compressed databases. */
+  /** The bytes of files of sealed markets, and of compressed databases. */
   readonly fileBytes: number;
   readonly databaseBytes: number;
 }

@@ -52,7 +52,7 @@ interface Prepared {
   readonly sealed: string;
   /** As an earlier release wrote it. */
   readonly earlier: string;
-  /** Of `sealed`. */
+  /** A backup of `sealed`. */
   readonly backup: string;
   readonly late: string;
   readonly records: readonly string[];

@@ -7,7 +7,7 @@ const CLOSE = 8;
 export class RawSocket {
   readonly #socket: Socket;
   #received: Buffer = Buffer.alloc(0);
-  /** What has arrived since, of these bytes: joining each chunk would copy all of a large message again and again. */
+  /** The chunks that have arrived since, of these bytes: joining each one would copy all of a large message again and again. */
   #chunks: Buffer[] = [];
   #chunkBytes = 0;
   readonly closed: Promise<void>;

@@ -324,13 +324,15 @@ export class Explorer {
   #followClock(): void {
     const now = this.#clockNow.value;
     const [state, isFollowing] = [this.#state.value, this.isFollowing.value];
+    if (now === undefined || state === undefined) return;
     // A heat map that takes longer than a tick of the clock is shown before the next one is asked for.
-    if (now === undefined || state === undefined || now === this.#followed || this.loader.isLoading.value) return;
-    this.#followed = now;
+    const isNew = now !== this.#followed && !this.loader.isLoading.value;
     untracked(() => {
+      if (isFollowing) state.scrubTo(Date.parse(now));
+      if (!isNew) return;
+      this.#followed = now;
       this.#forget();
       this.#epoch.value += 1;
-      if (isFollowing) state.scrubTo(Date.parse(now));
       const nowMs = performance.now();
       // The read that waits has what the clock shows by then.
       if (this.#readMs > nowMs) return;
