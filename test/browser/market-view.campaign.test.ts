@@ -392,10 +392,13 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
       ),
     ).toBe(Date.parse(later));
     // Heat maps that take longer than a tick of the running clock are shown all the same.
-    await page.route(/\/heatmap/, async (route) => {
-      await Bun.sleep(700);
-      await route.continue().catch(() => undefined);
-    });
+    await page.evaluate(`(() => {
+      const plain = fetch;
+      globalThis.fetch = async (...given) => {
+        if (String(given[0]).includes('/heatmap')) await new Promise((done) => setTimeout(done, 700));
+        return await plain(...given);
+      };
+    })()`);
     await printed(['replay', 'resume', '--url', origin]);
     let last = '';
     for (let looks = 0; looks < 40 && last <= later; looks += 1) {
@@ -403,7 +406,6 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
       last = await lastShown();
     }
     expect(last > later).toBe(true);
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
     expect(await complaintsOf(watched)).toEqual([]);
   });
 });
