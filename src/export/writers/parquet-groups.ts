@@ -3,7 +3,7 @@ import { ByteWriter } from 'hyparquet-writer';
 import type { FlatType } from '../../record/flat-columns.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { STEP_BYTES } from './export-writer.ts';
-import { writeColumn } from './parquet-column.ts';
+import { ParquetColumnWriter } from './parquet-column.ts';
 import { ParquetFooter } from './parquet-footer.ts';
 import { type ColumnValues, DECIMAL_DIGITS, leavesOf, type TableColumn, type TableEncoder } from './table-encoder.ts';
 
@@ -33,6 +33,7 @@ export class ParquetGroups implements TableEncoder {
   readonly valuesMax = Number.MAX_SAFE_INTEGER;
   readonly #out: ByteBuffer;
   readonly #bytes = new ByteWriter();
+  readonly #columns = new ParquetColumnWriter(this.#bytes);
   readonly #footer: ParquetFooter;
   readonly #leaves: readonly TableColumn[];
   /** The elements from the root to each leaf. */
@@ -65,7 +66,7 @@ export class ParquetGroups implements TableEncoder {
       const indexes = taken;
       this.#steps.push(() => {
         for (const one of indexes)
-          written.push(writeColumn(this.#bytes, this.#paths[one]!, this.#leaves[one]!, columns[one]!));
+          written.push(this.#columns.write(this.#paths[one]!, this.#leaves[one]!, columns[one]!));
       });
       [taken, values] = [[], 0];
     }
