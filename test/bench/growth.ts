@@ -57,6 +57,7 @@ const OVER_ALL: readonly Measured[] = [
   on('import --dry-run', ({ exported }) => [exported]),
   on('status'),
   on('status --records'),
+  on('doctor'),
   on('markets --recorded --limit 1', ({ archive }) => ['--skip', String(archive.markets - 1)]),
   on('delete --dry-run --before 2030-01-01 --all'),
   on('delete --before 2030-01-01 --all', ({ copy }) => ['--data', copy]),
@@ -76,7 +77,6 @@ const OVER_FEW: readonly Measured[] = [
   on('usage'),
   on('audit'),
   on('config check'),
-  on('doctor'),
 ];
 
 interface Cost {
