@@ -10,21 +10,21 @@ export const FOR_PARENT = '--for-parent';
 
 /** Starts a process that verifies markets of a data directory. What it writes goes to standard error. */
 export function startVerifyProcess(directory: string): MarketWorker & Disposable {
-  const waiting: PromiseWithResolvers<MarketFindings>[] = [];
+  const waiting: PromiseWithResolvers<readonly MarketFindings[]>[] = [];
   const child = Bun.spawn(ownCommand(['verify', FOR_PARENT, '--data', directory]), {
     stdio: ['ignore', 2, 2],
     // The other side is `verifyForParent`, of the same executable. It answers in the order of the tasks.
-    ipc: (found: MarketFindings) => waiting.shift()?.resolve(found),
+    ipc: (found: readonly MarketFindings[]) => waiting.shift()?.resolve(found),
     onExit: () => {
       for (const { reject } of waiting.splice(0)) reject(ended());
     },
   });
   return {
-    verify: (task) => {
+    verify: (tasks) => {
       if (child.exitCode !== null || child.signalCode !== null) return Promise.reject(ended());
-      const answer = Promise.withResolvers<MarketFindings>();
+      const answer = Promise.withResolvers<readonly MarketFindings[]>();
       waiting.push(answer);
-      child.send(task);
+      child.send(tasks);
       return answer.promise;
     },
     [Symbol.dispose]: () => child.kill('SIGKILL'),
@@ -40,6 +40,6 @@ export async function verifyForParent({ data }: { readonly data: string }): Prom
   const parentEnds = new Promise<void>((done) => process.once('disconnect', done));
   using database = Database.openToRead(join(data, RECORDINGS.name), RECORDINGS);
   const verifier = new MarketVerifier(database);
-  process.on('message', (task: MarketTask) => process.send?.(verifier.verify(task)));
+  process.on('message', (tasks: readonly MarketTask[]) => process.send?.(tasks.map((task) => verifier.verify(task))));
   await parentEnds;
 }

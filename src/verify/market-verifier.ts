@@ -55,9 +55,9 @@ export interface MarketFindings {
   readonly idRuns: Float64Array;
 }
 
-/** Verifies markets: in this process, or in another one. */
+/** Verifies markets: in this process, or in another one. Returns the findings in the order of the tasks. */
 export interface MarketWorker {
-  verify(task: MarketTask): Promise<MarketFindings>;
+  verify(tasks: readonly MarketTask[]): Promise<readonly MarketFindings[]>;
 }
 
 type MirrorCounts = Pick<

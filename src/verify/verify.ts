@@ -53,10 +53,12 @@ export interface VerifyOptions {
   readonly onProgress?: (done: number, all: number) => void;
 }
 
-/** A smaller archive is verified before other processes have started. */
-const LARGE_BYTES = 16 * 1024 * 1024;
-/** Markets that each process has ahead: the next ones are there when it is done, and few findings wait for their turn. */
+/** A smaller archive takes longer with other processes, which have to start and to compile their code. */
+const LARGE_BYTES = 64 * 1024 * 1024;
+/** Messages that each process has ahead: the next ones are there when it is done, and few findings wait for their turn. */
 const AHEAD = 4;
+/** Markets of a message: a message takes as long as a small market, and a run that is interrupted loses those of a few messages. */
+const [AT_ONCE_BYTES, AT_ONCE_MAX] = [256 * 1024, 64];
 
 /**
  * Reads the databases of a data directory, the recordings market by market, each in one view, and reports problems and
@@ -160,7 +162,13 @@ class Verifier {
     using workers = new DisposableStack();
     const all = count - (progress?.earlier.markets ?? 0);
     let done = 0;
-    for await (const { task, found } of this.#inOrder(this.#tasks(keys, progress), this.#workers(workers))) {
+    const started = this.#workers(workers);
+    const atOnce = started.length === 1 ? 1 : Math.ceil(AT_ONCE_BYTES / (this.#bytes() / Math.max(1, count)));
+    for await (const { task, found } of this.#inOrder(
+      this.#tasks(keys, progress),
+      started,
+      Math.min(atOnce, AT_ONCE_MAX),
+    )) {
       const { key, state, problems } = found;
       const isKnown = state !== undefined && state === task.knownState;
       const earlier = isKnown ? progress?.find(key, state) : undefined;
@@ -173,23 +181,30 @@ class Verifier {
     }
   }
 
-  /** The findings of each task, in the order of the tasks. */
-  async *#inOrder(tasks: Iterable<MarketTask>, workers: readonly MarketWorker[]) {
-    const pending: { readonly task: MarketTask; readonly found: Promise<MarketFindings> }[] = [];
+  /** The findings of each task, in the order of the tasks, which are given to workers `atOnce` at a time. */
+  async *#inOrder(tasks: Iterable<MarketTask>, workers: readonly MarketWorker[], atOnce: number) {
+    const pending: { readonly given: readonly MarketTask[]; readonly found: Promise<readonly MarketFindings[]> }[] = [];
+    let given: MarketTask[] = [];
     let next = 0;
-    const settled = async () => {
-      const { task, found } = pending.shift()!;
-      return { task, found: await found };
-    };
-    for (const task of tasks) {
-      const found = workers[next % workers.length]!.verify(task);
+    const give = () => {
+      const found = workers[next % workers.length]!.verify(given);
       next += 1;
       // It is awaited in its turn, which an earlier failure ends.
       found.catch(() => undefined);
-      pending.push({ task, found });
-      if (pending.length >= workers.length * AHEAD) yield await settled();
+      pending.push({ given, found });
+      given = [];
+    };
+    const settled = async function* () {
+      const { given, found } = pending.shift()!;
+      for (const [index, each] of (await found).entries()) yield { task: given[index]!, found: each };
+    };
+    for (const task of tasks) {
+      given.push(task);
+      if (given.length === atOnce) give();
+      if (pending.length >= workers.length * AHEAD) yield* settled();
     }
-    while (pending.length > 0) yield await settled();
+    if (given.length > 0) give();
+    while (pending.length > 0) yield* settled();
   }
 
   *#tasks(keys: Iterable<number>, progress: VerifyProgress | undefined): Generator<MarketTask> {
@@ -197,9 +212,11 @@ class Verifier {
     for (const key of keys) {
       const knownState = this.#guarded({}, () =>
         this.#database.read(() => {
-          const [market, sealed] = [this.#markets.byKey(key), this.#sealed.byKey(key)];
+          const sealed = this.#sealed.byKey(key);
+          if (sealed === undefined) return undefined;
+          const market = this.#markets.byKey(key);
           const state = market && stateOf(market, sealed);
-          if (sealed === undefined || state === undefined) return undefined;
+          if (state === undefined) return undefined;
           return isKnown?.(sealed) === true || progress?.find(key, state) !== undefined ? state : undefined;
         }),
       );
@@ -209,22 +226,23 @@ class Verifier {
 
   /** Processes, or this one. */
   #workers(started: DisposableStack): readonly MarketWorker[] {
-    const { startWorker, jobs = this.#isLarge() ? availableParallelism() : 1 } = this.#options;
+    const { startWorker, jobs = this.#bytes() > LARGE_BYTES ? availableParallelism() : 1 } = this.#options;
     if (startWorker !== undefined && jobs > 1) {
       return Array.from({ length: jobs }, () => started.use(startWorker(this.#directory)));
     }
     const verifier = new MarketVerifier(this.#database);
-    const verify = async (task: MarketTask) => {
+    const verify = async (tasks: readonly MarketTask[]) => {
       // Lets the output about the market before be written.
       await setImmediate();
-      return verifier.verify(task);
+      return tasks.map((task) => verifier.verify(task));
     };
     return [{ verify }];
   }
 
-  #isLarge(): boolean {
+  /** The bytes of the database and of all sealed markets. */
+  #bytes(): number {
     const sealed = this.#guarded({}, () => this.#database.read(() => this.#sealed.totals().bytes)) ?? 0;
-    return sealed + statSync(this.#database.path).size > LARGE_BYTES;
+    return sealed + statSync(this.#database.path).size;
   }
 
   /** Adds what was found in a market, and checks that no other record has its ids. */
