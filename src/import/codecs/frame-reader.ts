@@ -35,13 +35,13 @@ export function hasFrame(value: unknown): boolean {
   return partsOf(() => value).some(isKnown);
 }
 
-/** The parts of a value, either text or parsed JSON. `read` may throw 'rejected-record'. */
-export function partsOf(read: () => unknown, receivedMs?: number): LinePart[] {
+/** The parts of a value, either text or parsed JSON. `read` may throw 'rejected-record'; for `isFrame` see `partsOfLine`. */
+export function partsOf(read: () => unknown, receivedMs?: number, isFrame = isSpotFrame): LinePart[] {
   const parts = attempt(() => {
     const value = read();
     return typeof value === 'string'
-      ? partsOfLine(value, isSpotFrame, receivedMs)
-      : partsOfValue(value, isSpotFrame, receivedMs);
+      ? partsOfLine(value, isFrame, receivedMs)
+      : partsOfValue(value, isFrame, receivedMs);
   });
   return parts instanceof DomainError ? [{ malformed: parts.message }] : parts;
 }

@@ -15,7 +15,8 @@ import { visitJsonValues } from '../parse/json-values.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { SourceItem } from '../source-item.ts';
-import { type LinePart, partsOfLine } from './wrapped-frames.ts';
+import { partsOf } from './frame-reader.ts';
+import type { LinePart } from './wrapped-frames.ts';
 
 const TYPES: readonly unknown[] = ['orderbook_snapshot', 'orderbook_delta', 'trade'];
 /** Maximum numbers in memory; the oldest one makes room. */
@@ -76,21 +77,20 @@ export function kalshiFrames(): Codec {
     input:
       'Messages of Kalshi’s WebSocket, one a line: `orderbook_snapshot`, `orderbook_delta`, `trade`; bare, or wrapped with their arrival',
     becomes: '[Markets](#kalshi), snapshots of both outcomes, trades, and gaps where `seq` jumps.',
-    recognises: (sample) => sample.columns === undefined && sample.lines.some((line) => partsOf(line).some(isBook)),
+    recognises: (sample) => sample.columns === undefined && sample.lines.some(hasKalshiFrame),
     read: async (file, sink) => {
       reader ??= new KalshiReader(sink);
       reader.begin(file);
       const kept = reader;
-      await visitJsonValues(file, ({ text, number }) => {
-        for (const part of partsOf(text())) kept.take(part, number);
-      });
+      await visitJsonValues(file, ({ text, number }) => kept.take(text, number));
     },
     finish: () => reader?.end(),
   };
 }
 
-function partsOf(line: string): LinePart[] {
-  return partsOfLine(line, isKalshi);
+/** Returns true if a text has a message of Kalshi about a book or a trade. */
+export function hasKalshiFrame(text: string): boolean {
+  return partsOf(() => text, undefined, isKalshi).some(isBook);
 }
 
 function isKalshi({ type, sid, msg }: Fields): boolean {
@@ -101,7 +101,8 @@ function isBook(part: LinePart): boolean {
   return 'frame' in part && isKalshi(part.frame) && TYPES.includes(part.frame.type);
 }
 
-class KalshiReader {
+/** Reads the messages of an import in their order; the books go on from file to file. */
+export class KalshiReader {
   readonly #sink: RecordSink;
   readonly #distinct = new DistinctTrades();
   readonly #tradeIds = new Set<string>();
@@ -116,12 +117,20 @@ class KalshiReader {
     this.#sink = sink;
   }
 
-  /** Call it before the parts of a file. */
+  /** Call it before the messages of a file. */
   begin(file: RecordingFile): void {
     this.#file = file;
   }
 
-  take(part: LinePart, number: number): void {
+  /**
+   * Takes the messages in a value, either text or parsed JSON. `read` may throw 'rejected-record'. `number` is that of the line or row;
+   * `receivedMs` the arrival of messages that do not state their own.
+   */
+  take(read: () => unknown, number: number, receivedMs?: InstantMs): void {
+    for (const part of partsOf(read, receivedMs, isKalshi)) this.#takePart(part, number);
+  }
+
+  #takePart(part: LinePart, number: number): void {
     if ('control' in part) this.#sink.ignore(part.control);
     else if ('malformed' in part) this.#sink.reject(this.#sink.item('unknown', number), part.malformed);
     else if (isBook(part)) this.#takeMessage(part.frame, number, part.receivedMs);

@@ -119,6 +119,10 @@ function framesProblem({ frames, rows = {}, sections, ...mapping }: Mapping): st
   const keys = ['refer', 'time', 'market', 'outcome'] as const;
   const other = keys.find((key) => mapping[key] !== undefined) ?? sections[0]?.name;
   if (other !== undefined) return `${other} contradicts frames, which state it themselves: remove one`;
+  const label = (['asset_id', 'market', 'timestamp'] as const).find((one) => frames[one] !== undefined);
+  if (frames.venue !== undefined && label !== undefined) {
+    return `frames.${label} contradicts frames.venue: remove it, since Kalshi’s messages state what they are about, and [received] names their arrival`;
+  }
   const key = (['repeats', 'unknown_markets', 'json'] as const).find((one) => rows[one] !== undefined);
   return key === undefined ? undefined : `rows.${key} contradicts frames: remove it`;
 }

@@ -6,6 +6,7 @@ import { UnknownMarket } from '../../venue/market-message-parser.ts';
 import { OtherMarket } from '../../venue/metadata-fields.ts';
 import type { Codec } from '../codec.ts';
 import { takeFrames } from '../codecs/frame-reader.ts';
+import { KalshiReader } from '../codecs/kalshi.ts';
 import { hasColumns } from '../parse/csv.ts';
 import { isSqlite, type SqliteSelection } from '../parse/sqlite.ts';
 import type { RecordSink } from '../record-sink.ts';
@@ -56,6 +57,7 @@ export function mappingCodec(mapping: Mapping): Codec {
     row instanceof DomainError ? '' : timeFields.map((read) => String(read(row))).join(' ');
   const readFrames = mapping.frames === undefined ? undefined : frameReader(mapping.frames);
   const readArrival = received === undefined ? undefined : timeReader(received, 'received', mapping.time);
+  let kalshi: KalshiReader | undefined;
   const arrivalOfRow = (row: MappedRow | DomainError) => {
     const receivedMs = row instanceof DomainError ? undefined : attempt(() => readArrival?.(row));
     return receivedMs instanceof DomainError ? undefined : receivedMs;
@@ -72,6 +74,8 @@ export function mappingCodec(mapping: Mapping): Codec {
       const counted = { read: 0, ignored: 0 };
       const referred =
         mapping.refer === undefined ? undefined : new ReferredRows(mapping.refer, referredFields(mapping));
+      if (mapping.frames?.venue === 'kalshi') kalshi ??= new KalshiReader(sink);
+      kalshi?.begin(file);
       const groups = new LevelGroups(sink, { hasChanges, keepsRepeats: rows.repeats === 'keep' });
       const ignore = (kind: string) => {
         counted.ignored += 1;
@@ -91,7 +95,9 @@ export function mappingCodec(mapping: Mapping): Codec {
         });
         if (row === undefined) ignore(kind);
         else if (readFrames !== undefined) {
-          takeFrames(() => readFrames(attempted(row)), number, sink, arrivalOfRow(row));
+          const read = () => readFrames(attempted(row));
+          if (kalshi === undefined) takeFrames(read, number, sink, arrivalOfRow(row));
+          else kalshi.take(read, number, arrivalOfRow(row));
         } else {
           if (levels.length > 0) groups.startRow(timeOf(row));
           const found = attempt(() => maker.records(attempted(row), number, sink.markets));
@@ -105,12 +111,13 @@ export function mappingCodec(mapping: Mapping): Codec {
       groups.flush();
       if (file.isPart !== true) refuseNothing(counted, mapping, sink);
     },
+    finish: () => kalshi?.end(),
     notes: () => [...remarks.values()],
   };
 }
 
 /** The frame of a row; what it does not state is in the fields that the mapping names. */
-function frameReader({ field, ...labels }: NonNullable<Mapping['frames']>): (row: MappedRow) => unknown {
+function frameReader({ field, venue: _venue, ...labels }: NonNullable<Mapping['frames']>): (row: MappedRow) => unknown {
   const read = fieldReader(field);
   const readers = Object.entries(labels).map(([label, name]) => [label, fieldReader(name)] as const);
   return (row) => {
@@ -200,9 +207,9 @@ function hasMembers({ values }: Sample, members: readonly string[]): boolean {
   });
 }
 
-/** Rows that belong together, or refer to one another, are in files that are complete. */
-function linesOf({ format, refer, sections }: Mapping): Pick<Codec, 'lines'> {
-  const isByRow = refer === undefined && sections.every(({ kind }) => kind !== 'levels');
+/** Rows that belong together, follow or refer to one another, are in files that are complete. */
+function linesOf({ format, refer, frames, sections }: Mapping): Pick<Codec, 'lines'> {
+  const isByRow = (refer ?? frames?.venue) === undefined && sections.every(({ kind }) => kind !== 'levels');
   return isByRow && (format === 'csv' || format === 'json') ? { lines: format } : {};
 }
 

@@ -27,7 +27,7 @@ export function columnsOfMapping({
   });
   // A section with a list may still use the row's own time.
   const names = [
-    ...Object.values(frames ?? {}),
+    ...Object.values({ ...frames, venue: undefined }).filter((name) => name !== undefined),
     ...fieldsIn({ time, received, market, outcome }),
     ...ofSections,
     ...[rows.only?.field, refer?.field, refer?.key, refer?.by].filter((name) => name !== undefined),

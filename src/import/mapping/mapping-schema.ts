@@ -178,9 +178,18 @@ export const TOP_SCHEMAS = {
    * one. Without a key the rows refer to the latest.
    */
   refer: Type.Object({ field: Text, is: Words, key: optional(Text), by: optional(Text) }, CLOSED),
-  /** The field of a row that has frames of the venue, as text or as JSON, and the fields with what the frames do not state. */
+  /**
+   * The field of a row that has frames of the venue, as text or as JSON, and the fields with what the frames do not state. `venue` is
+   * stated for messages of another venue.
+   */
   frames: Type.Object(
-    { field: Text, asset_id: optional(Text), market: optional(Text), timestamp: optional(Text) },
+    {
+      field: Text,
+      venue: optional(Type.Literal('kalshi')),
+      asset_id: optional(Text),
+      market: optional(Text),
+      timestamp: optional(Text),
+    },
     CLOSED,
   ),
   time: MappedTime,

@@ -20,6 +20,7 @@ test('the page has examples', () => {
   expect(EXAMPLES.map(([, { language }]) => language)).toEqual([
     'csv',
     'csv',
+    'csv',
     'json',
     'json',
     'csv',
