@@ -10,7 +10,7 @@ import { checkedMapping } from '../../src/import/mapping/checked-mapping.ts';
 import { madeTar, madeZip } from '../import/containers/made-archives.ts';
 import { temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { captured } from '../support/captured.ts';
-import { booksOf } from '../support/imported.ts';
+import { booksOf, quotesOf } from '../support/imported.ts';
 import { sampleMarket, UP_ASSET } from '../support/sample-records.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
@@ -236,6 +236,122 @@ describe('inspect proposes the keys that the first rows show to be needed', () =
     const { out } = await inspected(path, '--mapping');
     expect(out).not.toContain('scale');
     expect(out).toContain('# State what a row has');
+  });
+
+  /** Prices of up as whole numbers of units, and the rest of 1 as those of down; the expected texts are made of digits. */
+  const units = [
+    [100, 0.01, 2],
+    [1000, 0.001, 3],
+    [10_000, 0.0001, 4],
+    [1_000_000, 0.000_001, 6],
+  ] as const;
+  const wide = (one: number) => {
+    const rows = [0.31, 0.437, 0.62].map((part, index) => {
+      const [bid, ask] = [Math.round(one * part), Math.round(one * part) + 1];
+      return [AT_MS + index, SLUG, bid, ask, one - ask, one - bid];
+    });
+    return {
+      rows,
+      content: `ts,slug,up_bid,up_ask,down_bid,down_ask\n${rows.map((row) => `${row.join(',')}\n`).join('')}`,
+    };
+  };
+  test.each(units)('the scale of prices from 0 to %d, which then are imported exactly', async (one, scale, digits) => {
+    using place = temporaryDirectory();
+    const { rows, content } = wide(one);
+    const path = join(place.path, 'units.csv');
+    writeFileSync(path, content);
+    const { out } = await inspected(path, '--mapping');
+    expect(out).toContain(`# bid = { field = "up_bid", scale = ${scale} }`);
+    expect(out).toContain(': 6 quotes, 6 prices.');
+    const map = join(place.path, 'map.toml');
+    writeFileSync(map, out.replace(/^# (?=\[quotes|bid = |ask = |unit = )/gm, ''));
+    using archive = temporaryArchive();
+    const terminal = captured();
+    expect([await run(['import', path, '--map', map, '--data', archive.path], terminal), terminal.stderr()]).toEqual([
+      0,
+      '',
+    ]);
+    const decimal = (value: unknown) => Number(`0.${String(value).padStart(digits, '0')}`);
+    for (const [outcome, at] of [
+      ['up', 2],
+      ['down', 4],
+    ] as const) {
+      expect(quotesOf(archive.archive, SLUG, outcome).map(({ quote }) => [quote.bidPrice, quote.askPrice])).toEqual(
+        rows.map((row) => [decimal(row[at]), decimal(row[at + 1])]),
+      );
+    }
+  });
+
+  test.each<[string, string, string]>([
+    [
+      'rows with a word for each outcome',
+      `ts,slug,tok,bid,ask\n${AT_MS},${SLUG},YES,310,320\n${AT_MS},${SLUG},NO,680,690\n`,
+      '# bid = { field = "bid", scale = 0.001 }',
+    ],
+    [
+      'lists of both outcomes',
+      `ts;slug;up_bids;up_asks;down_bids;down_asks\n${AT_MS};${SLUG};[[3100,9e7]];[[3200,9e7]];[[6800,9e7]];[[6900,9e7]]\n`,
+      '# bids = { levels = "down_bids", price = 0, size = 1, scale = 0.0001 }',
+    ],
+    [
+      'bids of both outcomes',
+      `ts;slug;yes_bids;no_bids\n${AT_MS};${SLUG};[[310000,9e7]];[[680000,9e7]]\n`,
+      '# asks = { levels = "no_bids", price = 0, size = 1, complement = true, scale = 0.000001 }',
+    ],
+    [
+      'rows with a level each',
+      `ts,slug,tok,lvl_side,px,qty\n${['YES,B,310', 'YES,S,320', 'NO,B,680', 'NO,S,690'].map((row) => `${AT_MS},${SLUG},${row},3\n`).join('')}`,
+      '# price = { field = "px", scale = 0.001 }',
+    ],
+    [
+      'parts of a percent in fields of the outcomes',
+      `ts,slug,up_bid,up_ask,down_bid,down_ask\n${AT_MS},${SLUG},43.5,44,56,56.5\n`,
+      '# bid = { field = "down_bid", scale = 0.01 }',
+    ],
+  ])('the scale of %s', async (_, content, line) => {
+    using place = temporaryDirectory();
+    const path = join(place.path, 'scale.csv');
+    writeFileSync(path, content);
+    const { out } = await inspected(path, '--mapping');
+    expect(out.split('\n')).toContain(line);
+    expect(out).not.toContain('# Rejected');
+    Bun.TOML.parse(out);
+  });
+
+  test.each([
+    [
+      'one outcome, whose prices may be below a tenth',
+      `ts,slug,side,bid,ask\n${AT_MS},${SLUG},Up,450,470\n${AT_MS + 1},${SLUG},Up,460,470\n`,
+    ],
+    [
+      'prices of a coin in whole dollars',
+      `ts,slug,bid,ask\n${AT_MS},${SLUG},3100,3101\n${AT_MS + 1},${SLUG},3102,3103\n`,
+    ],
+    [
+      'prices of a coin beside outcomes',
+      `ts,slug,side,bid,ask\n${AT_MS},${SLUG},Up,65000,65001\n${AT_MS},${SLUG},Down,65000,65001\n`,
+    ],
+    [
+      'prices of another coin beside outcomes',
+      `ts,slug,side,bid,ask\n${AT_MS},${SLUG},Up,4100,4101\n${AT_MS},${SLUG},Down,4100,4101\n`,
+    ],
+    [
+      'prices that are too small for both outcomes',
+      `ts,slug,side,bid,ask\n${AT_MS},${SLUG},Up,110,120\n${AT_MS},${SLUG},Down,130,140\n`,
+    ],
+    [
+      'numbers above a million',
+      `ts,slug,side,bid,ask\n${AT_MS},${SLUG},Up,1100000,1200000\n${AT_MS},${SLUG},Down,1300000,1400000\n`,
+    ],
+    ['negative ones', `ts,slug,side,bid,ask\n${AT_MS},${SLUG},Up,-310,320\n${AT_MS},${SLUG},Down,680,690\n`],
+  ])('but no scale for %s', async (_, content) => {
+    using place = temporaryDirectory();
+    const path = join(place.path, 'other.csv');
+    writeFileSync(path, content);
+    const { out } = await inspected(path, '--mapping');
+    expect(out).not.toContain('scale');
+    expect(out).toContain('# State what a row has');
+    Bun.TOML.parse(out);
   });
 
   test('maps of Parquet', async () => {

@@ -1,6 +1,7 @@
 import { formatInstant, parseIso } from '../../domain/instant.ts';
 import { isFields, parsedJson } from '../../record/fields.ts';
 import { hasFrame } from '../codecs/frame-reader.ts';
+import { hasKalshiFrame } from '../codecs/kalshi.ts';
 
 export interface FieldSummary {
   /** A column, or names of JSON members joined by dots. */
@@ -11,6 +12,8 @@ export interface FieldSummary {
   readonly isJson: boolean;
   /** Set if its texts are frames of the venue. */
   readonly isFrames: boolean;
+  /** Set if its texts are messages of Kalshi. */
+  readonly isKalshi: boolean;
   /** Rows in which it has a value. */
   readonly count: number;
   /** The first different values, shortened. */
@@ -53,7 +56,8 @@ const [LIKELY_FROM_MS, LIKELY_TO_MS] = [1e12, 1e13];
 const LEVELS_LOOKED_AT = 20;
 const FRAMES_LOOKED_AT = 100;
 
-type Range = [number, number];
+/** The least and the greatest number. */
+export type Range = [number, number];
 
 /** Collects the types, samples and ranges of the values of one field, in little memory. */
 export class FieldTally {
@@ -67,6 +71,7 @@ export class FieldTally {
   #count = 0;
   #json = 0;
   #frames = 0;
+  #kalshi = 0;
   #numbers = 0;
   #times = { count: 0, zoned: 0, first: '', last: '' };
   #lists = { pairs: 0, objects: 0 };
@@ -94,6 +99,7 @@ export class FieldTally {
       types: [...this.#types].toSorted(([, a], [, b]) => b - a).map(([type]) => type),
       isJson: this.#json > 0 && this.#json === this.#count,
       isFrames: this.#frames > 0,
+      isKalshi: this.#kalshi > 0,
       count: this.#count,
       samples: this.#samples,
       words: this.#words.size > WORDS ? undefined : [...this.#words],
@@ -129,7 +135,10 @@ export class FieldTally {
     const json = /^\s*[[{]/.test(text) ? parsedJson(text) : undefined;
     if (json !== undefined) {
       this.#json += 1;
-      if (this.#json <= FRAMES_LOOKED_AT && hasFrame(text)) this.#frames += 1;
+      if (this.#json <= FRAMES_LOOKED_AT) {
+        if (hasFrame(text)) this.#frames += 1;
+        else if (hasKalshiFrame(text)) this.#kalshi += 1;
+      }
       if (Array.isArray(json)) this.#addList(json);
       else this.#addType('object');
       return;
@@ -175,11 +184,11 @@ export class FieldTally {
   }
 }
 
-function emptyRange(): Range {
+export function emptyRange(): Range {
   return [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 }
 
-function widen(range: Range, value: number): void {
+export function widen(range: Range, value: number): void {
   range[0] = Math.min(range[0], value);
   range[1] = Math.max(range[1], value);
 }

@@ -17,6 +17,7 @@ const SLUG_IN_NAME = /^(.*?)([a-z0-9]+-(?:updown-[0-9]+[mh]-[0-9]+|up-or-down-[a
 const NUMBERED = /^(.*?)(\d{1,3})(\D*)$/;
 const LEVELS_MIN = 2;
 const SIDES = ['bid', 'ask'] as const;
+const OUTCOME_WORD = /^(?:yes|no|up|down)$/i;
 /** Words of fields that are not prices. */
 const NO_PRICE = /size|qty|quantity|amount|vol|liquidity|depth|sz|spread|count/i;
 const SIZE = /size|qty|quantity|amount|sz/i;
@@ -28,9 +29,11 @@ const WINNER = /win|result|resol|settle/i;
 /** The last one is that of a map in Parquet. */
 const PRICE_MEMBERS = ['price', 'p', 'px', 'key'];
 const SIZE_MEMBERS = ['size', 's', 'sz', 'qty', 'quantity', 'amount', 'value'];
-/** The factor of prices: 0.01 if they are cents. */
-const SCALES = [1, 0.01];
+/** The greatest price in the units that files have: dollars, cents, tenths and hundredths of a cent, millionths of a dollar. */
+const PRICE_UNITS = [1, 100, 1000, 10_000, 1_000_000];
 const CENTS_MAX = 100;
+/** The least price of one outcome and the greatest of the other make 1 together, with this difference at most, or they have another unit. */
+const DIFFERENCE_MAX = 0.1;
 /** Books whose best bid is above their best ask: with more than this part of them, the sides are not what their names say. */
 const CROSSED_MAX = 0.1;
 
@@ -48,24 +51,48 @@ export function suggestedMapping(inspection: Inspection, table: InspectedTable):
     bestSides(fields, 1),
     bestSides(fields, CENTS_MAX),
   ].filter(({ length }) => length > 0);
-  const trials = (found.length === 0 ? [[]] : found).map((sides) => {
-    const scales = SCALES.map((scale) => trialOf(inspection, table, sides, scale));
-    return scales.reduce((best, other) => (other.kept > best.kept ? other : best));
+  const rare = PRICE_UNITS.slice(2).map((units) => bestSides(fields, units));
+  const trials = [...(found.length === 0 ? [[]] : found), ...rare].map((sides) => {
+    const inUnits = PRICE_UNITS.map((units) => trialOf(inspection, table, sides, units));
+    return inUnits.reduce((best, other) => (other.kept > best.kept ? other : best));
   });
   const { text, lines } = trials.find(({ records }) => records > 0) ?? trials[0]!;
   return lines.length === 0 ? text : textOf([text.trimEnd().split('\n'), lines.map((line) => `# ${oneLine(line)}`)]);
 }
 
 /** A mapping with these sides, what its trial says, and the records that it makes; `kept`: without those that it would lose. */
-function trialOf(inspection: Inspection, table: InspectedTable, sides: readonly Sides[], scale: number) {
+function trialOf(inspection: Inspection, table: InspectedTable, sides: readonly Sides[], units: number) {
+  const scale = 1 / units;
   const text = mappingOf(inspection, table, sides, scale);
-  // The trial assumes the scale, and the outcome of words like yes.
-  const assumed = sides.map((side) => (side.word === undefined ? side : { ...side, outcome: 'up' as const }));
+  // The trial assumes the scale, and that yes is up.
+  const assumed = sides.map(assumedOutcome);
   const stated = mappingOf(inspection, table, assumed, scale, true);
   const trial = tried({ ...Bun.TOML.parse(stated) }, table, inspection, (field) => text.includes(quoted(field)));
   const { records: made = 0, rejected = 0, crossed = 0, lines = [] } = trial ?? {};
-  const records = crossed > CROSSED_MAX * made ? 0 : made;
-  return { text, lines, records, kept: records - rejected };
+  const isSure = units <= CENTS_MAX || (hasBothOutcomes(sides, table) && addsUp(stated, table, inspection));
+  const records = crossed > CROSSED_MAX * made || !isSure ? 0 : made;
+  return { text, lines, records, kept: isSure ? records - rejected : Number.NEGATIVE_INFINITY };
+}
+
+function assumedOutcome({ word, ...side }: Sides): Sides {
+  return { ...side, word, outcome: word === undefined ? side.outcome : /^no$/i.test(word) ? 'down' : 'up' };
+}
+
+/** Returns true if the least and the greatest price of the first rows make 1, before any is taken from 1. */
+function addsUp(toml: string, table: InspectedTable, inspection: Inspection): boolean {
+  const trial = tried({ ...Bun.TOML.parse(toml.replaceAll(', complement = true', '')) }, table, inspection);
+  const [least, greatest] = trial?.prices ?? [0, 0];
+  return Math.abs(least + greatest - 1) <= DIFFERENCE_MAX;
+}
+
+/** Returns true if the first rows have prices of both outcomes: in fields of their own, or in rows with a word for each. */
+function hasBothOutcomes(sides: readonly Sides[], { fields, firstRows }: InspectedTable): boolean {
+  const stated = new Set(sides.map(({ outcome, word }) => outcome ?? word?.toLowerCase()));
+  if (stated.size > 1 || sides.some(({ ask }) => ask.some((line) => line.includes('complement = true')))) return true;
+  return fields.some(({ name }) => {
+    const words = new Set(firstRows.map(({ fields: row }) => row[name]));
+    return words.size === 2 && [...words].every((word) => OUTCOME_WORD.test(String(word))) && !WINNER.test(name);
+  });
 }
 
 function mappingOf(
@@ -76,7 +103,7 @@ function mappingOf(
   isTrial = false,
 ): string {
   const fields = table.fields.filter(({ count }) => count > 0);
-  const frames = fields.find(({ isFrames }) => isFrames);
+  const frames = fields.find(({ isFrames, isKalshi }) => isFrames || isKalshi);
   const json = fields.filter(({ isJson }) => isJson).map((field) => field.name);
   const rows = [
     ...(table.name === undefined ? [] : [`table = ${quoted(table.name)}`]),
@@ -87,8 +114,17 @@ function mappingOf(
     [`format = ${quoted(format ?? 'csv')}`],
     ...(rows.length === 0 ? [] : [['[rows]', ...rows]]),
   ];
-  if (frames !== undefined) return textOf([...source, ['[frames]', `field = ${quoted(frames.name)}`]]);
   const time = timeLines(table);
+  if (frames !== undefined) {
+    const own = ['[frames]', `field = ${quoted(frames.name)}`];
+    if (!frames.isKalshi) return textOf([...source, own]);
+    const arrival = ['[received]', ...time].map((line) => (line.startsWith('#') ? line : `# ${line}`));
+    return textOf([
+      ...source,
+      [...own, 'venue = "kalshi"'],
+      ['# State when rows were received, if they do: a snapshot has no time.', ...arrival],
+    ]);
+  }
   const records = recordLines(sides, scale, isTrial);
   const refer = format === 'json' ? referLines(table, marketFields(fields)) : [];
   const sections: Lines[] = [
@@ -102,7 +138,12 @@ function mappingOf(
     ],
     ...(records.hasOutcome
       ? []
-      : [outcomeLines(fields.filter((field) => levelWords(field) === undefined && !tellsKinds(field, table)))]),
+      : [
+          outcomeLines(
+            fields.filter((field) => levelWords(field) === undefined && !tellsKinds(field, table)),
+            isTrial,
+          ),
+        ]),
     ...records.sections,
   ];
   return textOf(sections);
@@ -232,7 +273,7 @@ function outcomeTexts({ words = [] }: FieldSummary): Lines {
   });
 }
 
-function outcomeLines(all: readonly FieldSummary[]): Lines {
+function outcomeLines(all: readonly FieldSummary[], isTrial: boolean): Lines {
   const fields = all.filter(({ name }) => !WINNER.test(name));
   const [only, ...others] = fields.filter(({ words }) => isOutcomes(words));
   if (only !== undefined && others.length === 0) {
@@ -241,6 +282,11 @@ function outcomeLines(all: readonly FieldSummary[]): Lines {
   const wordy = fields.filter(
     ({ words, types }) => words?.length === 2 && types[0] === 'text' && !/\d\d/.test(words.join(' ')),
   );
+  const known = wordy.find(({ words }) => words!.every((word) => OUTCOME_WORD.test(word)));
+  if (isTrial && known !== undefined) {
+    const [down, up] = known.words!.toSorted().map(quoted);
+    return ['[outcome]', `field = ${quoted(known.name)}`, `up = [${up}]`, `down = [${down}]`];
+  }
   return [
     '# State the outcome of a row, unless market.token or the tables below do.',
     '# [outcome]',
@@ -303,7 +349,10 @@ function sectionOf({ kind, outcome, word, bid, ask }: Sides, scale: number, isTr
   ];
   if (isTrial || (word === undefined && scale === 1)) return lines;
   return [
-    ...(scale === 1 ? [] : [`# State the scale: as cents (${scale}), prices are from 0 to 1.`]),
+    ...(scale === 1
+      ? []
+      : [`# State the scale: ${scale === 0.01 ? `as cents (${scale})` : `with ${scale}`}, prices are from 0 to 1.`]),
+    ...(scale >= 0.01 ? [] : ['# If sizes are multiplied too, state size_scale in books, or the scale of each size.']),
     ...(word === undefined ? [] : [`# State which outcome ${word} is, up or down:`]),
     ...lines.map((line) => (line.startsWith('#') ? line : `# ${line}`)),
   ];
@@ -402,7 +451,7 @@ function tellsKinds({ name, words = [] }: FieldSummary, { fields, firstRows }: I
 
 /** The bids of both outcomes, in lists or best prices: asks are made of the bids of the other outcome. The trial shows whether they cross. */
 function complementSides(fields: readonly FieldSummary[]): Sides[] {
-  const wordOf = ({ name }: FieldSummary) => wordsOf(name).find((word) => /^(?:yes|no|up|down)$/i.test(word));
+  const wordOf = ({ name }: FieldSummary) => wordsOf(name).find((word) => OUTCOME_WORD.test(word));
   if (fields.some(({ name }) => sideIn(name) === 'ask')) return [];
   const sided = fields.filter((field) => wordOf(field) !== undefined);
   const lists = sided.filter(({ levels, types }) => levels !== undefined || types[0] === EMPTY_LIST);
@@ -434,7 +483,7 @@ function levelMembers(levels: NonNullable<FieldSummary['levels']>): string | und
     );
     return price === undefined || size === undefined ? undefined : `price = "${price}", size = "${size}"`;
   }
-  for (const greatestPrice of [1, CENTS_MAX]) {
+  for (const greatestPrice of PRICE_UNITS) {
     const [isFirst, isSecond] = levels.pairs.map(([least, greatest]) => least >= 0 && greatest <= greatestPrice);
     if (isFirst !== isSecond) return isFirst === true ? 'price = 0, size = 1' : 'price = 1, size = 0';
     if (isFirst) return undefined;
@@ -448,8 +497,11 @@ function bestSides(fields: readonly FieldSummary[], greatest: number): Sides[] {
   const rankOf = ({ name }: FieldSummary) => (/best|top/i.test(name) ? -1 : Number(NUMBERED.exec(name)?.[2] ?? -1));
   const prices = numbers
     .filter(({ name }) => !NO_PRICE.test(name) && !isSizeName(name))
-    // Prices of coins may be below 100, too.
-    .filter(({ range, types }) => range![0] >= 0 && range![1] <= greatest && (greatest === 1 || types[0] === 'integer'))
+    // Prices of coins may be below 100, too; fields that are named after an outcome have none.
+    .filter(
+      ({ types, name }) => greatest === 1 || types[0] === 'integer' || (outcomeIn(name) ?? yesOrNo(name)) !== undefined,
+    )
+    .filter(({ range }) => range![0] >= 0 && range![1] <= greatest)
     .toSorted((a, b) => rankOf(a) - rankOf(b));
   return pairedSides(prices, ({ name }) => {
     const number = NUMBERED.exec(name)?.[2];
@@ -478,13 +530,17 @@ function pairedSides<T extends { readonly name: string }>(
     const [ofBid, ofAsk] = [sideOf(bid), asks.length === 1 ? sideOf(asks[0]!) : undefined];
     if (ofBid === undefined || ofAsk === undefined || ofBid.kind !== ofAsk.kind) return [];
     const outcome = outcomeIn(bid.name);
-    const word = outcome === undefined ? /(?:^|[^a-z])(yes|no)(?:$|[^a-z])/i.exec(bid.name)?.[1] : undefined;
+    const word = outcome === undefined ? yesOrNo(bid.name) : undefined;
     const linesOf = (side: 'bid' | 'ask', { kind, value, size }: SideValue) => [
       `${kind === 'books' ? `${side}s` : side} = ${value}`,
       ...(size === undefined ? [] : [`${side}_size = ${quoted(size)}`]),
     ];
     return [{ kind: ofBid.kind, outcome, word, bid: linesOf('bid', ofBid), ask: linesOf('ask', ofAsk) }];
   });
+}
+
+function yesOrNo(name: string): string | undefined {
+  return /(?:^|[^a-z])(yes|no)(?:$|[^a-z])/i.exec(name)?.[1];
 }
 
 function sideIn(name: string): (typeof SIDES)[number] | undefined {

@@ -12,7 +12,7 @@ import { columnsOfMapping, referredFields } from '../mapping/mapping-columns.ts'
 import { type Mapping, RECORD_SCHEMAS } from '../mapping/mapping-schema.ts';
 import { ReferredRows } from '../mapping/referred-rows.ts';
 import { UnknownName } from '../unknown-name.ts';
-import type { FieldSummary } from './field-tally.ts';
+import { emptyRange, type FieldSummary, type Range, widen } from './field-tally.ts';
 import type { InspectedTable } from './inspected-table.ts';
 import { relativeUnit } from './suggested-time.ts';
 
@@ -43,6 +43,8 @@ export interface Trial {
   readonly rejected: number;
   /** Books whose best bid is not below their best ask. */
   readonly crossed: number;
+  /** The prices of books, quotes and levels. */
+  readonly prices: Readonly<Range>;
   /** Sentences: what was read, what would be rejected or ignored, and which fields are not read. */
   readonly lines: readonly string[];
 }
@@ -62,7 +64,7 @@ export function tried(
   const { complete, assumed } = completed(toml, table.fields);
   const mapping = mappingOrProblem(complete, 'suggested');
   if (mapping instanceof DomainError)
-    return { records: 0, rejected: 0, crossed: 0, lines: [`Not tried: ${mapping.message}.`] };
+    return { records: 0, rejected: 0, crossed: 0, prices: emptyRange(), lines: [`Not tried: ${mapping.message}.`] };
   const found = recordsOf(mapping, table, file);
   const columns = new Set(columnsOfMapping(mapping));
   const isRead = (name: string) => columns.has(name) || [...columns].some((column) => name.startsWith(`${column}.`));
@@ -118,6 +120,7 @@ function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: Mapped
   const counts = new Map<RecordType, number>();
   const ignored = new Map<string, number>();
   let [records, levels, unknown, rejected, crossed] = [0, 0, 0, 0, 0];
+  const prices = emptyRange();
   const referred = mapping.refer === undefined ? undefined : new ReferredRows(mapping.refer, referredFields(mapping));
   let reason: string | undefined;
   const count = <Key>(map: Map<Key, number>, key: Key) => map.set(key, (map.get(key) ?? 0) + 1);
@@ -148,10 +151,14 @@ function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: Mapped
       for (const record of found instanceof DomainError ? [] : found.records) {
         const { type } = record;
         count(counts, type);
-        if (isCrossed(record)) crossed += 1;
+        const [bids, asks] = pricesOf(record);
+        if (bids[0] !== undefined && asks[0] !== undefined && bids[0] > asks[0]) crossed += 1;
+        for (const price of [...bids, ...asks]) if (price !== undefined) widen(prices, price);
         if (type !== 'market') records += 1;
       }
-      if (!(found instanceof DomainError)) levels += found.levels.length;
+      const groups = found instanceof DomainError ? [] : found.levels;
+      levels += groups.length;
+      for (const { price } of groups.flatMap((group) => group.levels)) widen(prices, price);
       if (refused === undefined) continue;
       rejected += 1;
       reason ??= `row ${number}: ${refused.message}`;
@@ -170,17 +177,16 @@ function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: Mapped
     records: records + levels,
     rejected,
     crossed,
+    prices,
     text: kinds.length === 0 ? 'no record' : kinds.join(', '),
     lines,
   };
 }
 
-function isCrossed(record: RecordedItem): boolean {
-  const [bid, ask] =
-    record.type === 'snapshot'
-      ? [record.book.bidPrices[0], record.book.askPrices[0]]
-      : record.type === 'quote'
-        ? [record.quote.bidPrice, record.quote.askPrice]
-        : [];
-  return bid !== undefined && ask !== undefined && bid > ask;
+type Prices = readonly (number | undefined)[];
+
+/** The prices of bids and asks of a book or a quote, the best of each side first. */
+function pricesOf(record: RecordedItem): readonly [bids: Prices, asks: Prices] {
+  if (record.type === 'snapshot') return [record.book.bidPrices, record.book.askPrices];
+  return record.type === 'quote' ? [[record.quote.bidPrice], [record.quote.askPrice]] : [[], []];
 }
