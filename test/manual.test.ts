@@ -132,6 +132,16 @@ test('A search of the manual finds every section that has all words, and repeats
   expect(html).toContain('value="[x](//evil.example)&lt;b>&quot;"');
   expect(manualPage('x', '', '<b>text</b>', false)).toContain('&lt;b&gt;text&lt;/b&gt;');
   const results = await (await get('/docs/manual?search=rate')).text();
+  const sections = searchManual(PAGES, 'rate');
+  const found = [...new Set(sections.map(({ page }) => page.name))];
+  // The results are counted, and listed by page; the words are marked in texts only.
+  expect(results).toContain(`${sections.length} sections of ${found.length} pages with all of these words.`);
+  expect([...results.matchAll(/<h2[^>]*><a href="\/docs\/([a-z]+)">/g)].map(([, name]) => name!)).toEqual(found);
+  const article = /<article.*<\/article>/s.exec(results)![0];
+  const texts = (html: string) => html.split(/<[^>]*>/).join('\0');
+  expect(article.match(/<mark>rate<\/mark>/gi)).toHaveLength(texts(article).match(/rate/gi)!.length);
+  const entities = await (await get('/docs/manual?search=amp')).text();
+  expect(entities.match(/&(?![a-z#0-9]+;)/g)).toBeNull();
   for (const [, path, anchor] of results.matchAll(/<li><a href="([^"#]+)#([^"]+)"/g))
     expect(await (await get(path!)).text()).toContain(` id="${anchor}"`);
 });

@@ -59,7 +59,8 @@ export function personPage(
       </div>
       <div>
         <div class="row spread">
-          <h1>{title}</h1>
+          {/* An address breaks before its @. */}
+          <h1>{title.split(/(?=@)/).map((part, nth) => [nth > 0 && <wbr />, part])}</h1>
           <Form class="row" action="/sign-out" button="Sign out" look="small">
             <span class="quiet small long">Signed in as {account.email}</span>
           </Form>

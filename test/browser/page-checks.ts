@@ -35,7 +35,7 @@ export async function overflowing(page: Page): Promise<readonly string[]> {
 
 /**
  * The parts of a page that cannot be read without scrolling sideways: commands and fields that are wider than their box, texts with a letter or two a line,
- * the current link of a menu that is outside of it; and links of the bar that are not in one line.
+ * the current link of a menu that is outside of it; links of the bar that are not in one line; and a bar or, on a phone, menus of more than a line.
  */
 export async function cutOff(page: Page): Promise<readonly string[]> {
   return await page.evaluate(`(() => {
@@ -47,7 +47,7 @@ export async function cutOff(page: Page): Promise<readonly string[]> {
       return position !== 'absolute' && one.innerText.length > 10 && height > 4 * width && width < 3 * parseFloat(fontSize);
     };
     const isOutside = (one) => {
-      const [link, menu] = [one, one.closest('nav')].map((part) => part.getBoundingClientRect());
+      const [link, menu] = [one, one.closest('.menus')].map((part) => part.getBoundingClientRect());
       return link.left < menu.left || link.right > menu.right;
     };
     const tops = new Set(all('.bar nav a').map((one) => Math.round(one.getBoundingClientRect().top)));
@@ -56,6 +56,7 @@ export async function cutOff(page: Page): Promise<readonly string[]> {
       ...all('p, dt, dd, td, th, li, code').filter(isColumn),
       ...all('.menu [aria-current]').filter(isOutside),
       ...(tops.size > 1 ? all('.bar nav') : []),
+      ...all(innerWidth < 768 ? '.bar, .menus' : '.bar').filter((one) => one.offsetHeight > 64),
     ].map((one) => one.outerHTML.slice(0, 160));
   })()`);
 }

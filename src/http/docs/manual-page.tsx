@@ -1,3 +1,4 @@
+import { countText } from '../../domain/count-text.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { manualInserts } from '../../import/manual-inserts.ts';
 import { AUDIENCES, type ManualPage, manualPages } from '../../manual/manual.ts';
@@ -59,14 +60,35 @@ function listOfPages(pages: readonly ManualPage[]): string {
   return `# The manual of bookreel\n\n| To do this | begin with |\n|---|---|\n${tasks}\n\n${lists.join('\n\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
 }
 
-/** The searched words are not repeated: in Markdown they could be a link. */
+/** The sections that a search finds, by page. The searched words are not repeated: in Markdown they could be a link. */
 function foundIn(pages: readonly ManualPage[], search: string): string {
   const found = searchManual(pages, search);
-  const lines = found.map(({ page, heading, anchor, line }) => {
-    const title = heading === page.title ? heading : `${page.title}: ${heading}`;
-    return `- [${title}](${page.name}.md#${anchor}): \`${line.replaceAll('`', "'")}\``;
+  const byPage = [...Map.groupBy(found, ({ page }) => page)].map(([{ name, title }, sections]) => {
+    const lines = sections.map(({ heading, anchor, line }) => {
+      return `- [${asMarkdown(heading)}](${name}.md#${anchor})\\\n  ${asMarkdown(line)}`;
+    });
+    return `## [${title}](${name}.md)\n\n${lines.join('\n')}`;
   });
-  return `# Found in the manual\n\n${lines.length === 0 ? 'No section has all of these words.' : lines.join('\n')}\n`;
+  const count =
+    found.length === 0
+      ? 'No section has all of these words: search for fewer of them, or for a part of a word.'
+      : `${countText(found.length, 'section')} of ${countText(byPage.length, 'page')} with all of these words.`;
+  return `# Found in the manual\n\n${[count, ...byPage].join('\n\n')}\n`;
+}
+
+/** Text as Markdown that shows it. */
+function asMarkdown(text: string): string {
+  return text.replaceAll(/[!-/:-@[-`{-~]/g, '\\$&');
+}
+
+/** Marks words in the texts of HTML, and not in its tags. */
+function marked(html: string, search: string): string {
+  const words = search
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((word) => RegExp.escape(Bun.escapeHTML(word)));
+  const parts = new RegExp(`<[^>]*>|(${words.join('|')})|&#?\\w+;`, 'gi');
+  return html.replaceAll(parts, (part, word?: string) => (word === undefined ? part : `<mark>${word}</mark>`));
 }
 
 /**
@@ -89,7 +111,7 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
       / href="([a-z]+)\.md(#[^"]*)?"/g,
       (_, page: string, anchor = '') => ` href="${manualPath(page)}${anchor}"`,
     );
-  const isList = name === INDEX && search.trim() === '';
+  const isSearch = name === INDEX && search.trim() !== '';
   return htmlDocument({
     title: /^# (.+)/.exec(markdown)?.[1] ?? name,
     section: 'Manual',
@@ -97,7 +119,10 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
     children: (
       <div class="with-menu">
         <Contents current={name} search={search} />
-        <article class={isList ? 'prose index' : 'prose'} dangerouslySetInnerHTML={{ __html: html }} />
+        <article
+          class={isSearch ? 'prose found' : name === INDEX ? 'prose index' : 'prose'}
+          dangerouslySetInnerHTML={{ __html: isSearch ? marked(html, search) : html }}
+        />
       </div>
     ),
   });

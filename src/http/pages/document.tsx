@@ -66,7 +66,8 @@ export function Bar({ section, hasAccounts }: Pick<DocumentContent, 'section' | 
       <nav aria-label="Site">
         {shown.map(({ name, href }) => (
           <a key={name} href={href} aria-current={name === section ? 'page' : undefined}>
-            {name}
+            {/* A phone shows the first word. */}
+            {name.split(' ').map((word, nth) => (nth === 0 ? word : <span key={word} class="wide">{` ${word}`}</span>))}
           </a>
         ))}
       </nav>
