@@ -50,6 +50,19 @@ export function Field({ label, children, ...input }: FieldContent) {
   );
 }
 
+type TimeContent = Pick<FieldContent, 'label' | 'name' | 'value' | 'required' | 'children'>;
+
+/** A day as text: a browser's own field of a date has the order of its language. */
+export function DayField(content: TimeContent) {
+  return <Field {...content} pattern="\d{4}-\d{2}-\d{2}" placeholder="YYYY-MM-DD" title="A day like 2026-12-31" />;
+}
+
+/** An instant of UTC as text, for `instantField`. */
+export function InstantField(content: TimeContent) {
+  const pattern = '\\d{4}-\\d{2}-\\d{2}([T ]\\d{2}:\\d{2}(:\\d{2})?Z?)?';
+  return <Field {...content} pattern={pattern} placeholder="YYYY-MM-DD HH:MM" title="A time like 2026-12-31 23:59" />;
+}
+
 interface ChoiceContent {
   readonly label: string;
   readonly name: string;

@@ -27,15 +27,15 @@ export async function formOf(request: Request): Promise<URLSearchParams> {
 }
 
 /**
- * A field of a form with an instant of UTC, as the input of type `datetime-local` sends it, or as ISO text; undefined if it is empty.
+ * A field of a form with an instant of UTC, as ISO text, with a space or a T before the time; undefined if it is empty.
  * Throws 'invalid-parameter'.
  */
 export function instantField(form: URLSearchParams, name: string): InstantMs | undefined {
-  const text = (form.get(name) ?? '').trim();
+  const text = (form.get(name) ?? '').trim().replace(' ', 'T');
   if (text === '') return undefined;
   const instantMs = parseIso(text) ?? parseIso(`${text}Z`);
   if (instantMs !== undefined) return instantMs;
-  throw new DomainError('invalid-parameter', `'${name}' is not a time: write one like 2026-12-31T23:59, in UTC`);
+  throw new DomainError('invalid-parameter', `'${name}' is not a time: write one like 2026-12-31 23:59, in UTC`);
 }
 
 /** A form that was refused: its page shows the reason and what was typed. */

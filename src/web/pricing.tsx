@@ -68,6 +68,7 @@ function TierAction({ tier, isSold, ownTier, contact, hasAccounts }: ActionConte
   );
   if (tier.id === ownTier) return link('/account/keys/new', 'Create a key');
   if (isSold && hasAccounts) return link('/account/plan', `Buy ${tier.name}`, 'primary wide');
-  if (!hasAccounts || tier.monthlyPriceUsd !== 0) return <AskOperator contact={contact} />;
+  if (!hasAccounts || tier.monthlyPriceUsd !== 0)
+    return <AskOperator contact={contact} isVisitor={hasAccounts && ownTier === undefined} />;
   return ownTier === undefined ? link('/account', 'Start free', 'primary wide') : link('/account/plan', 'Your plan');
 }

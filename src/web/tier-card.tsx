@@ -52,9 +52,25 @@ export function TierCard({ tier, isPresent, children }: TierCardContent) {
   );
 }
 
-/** How to get a tier that cannot be bought here. */
-export function AskOperator({ contact }: { readonly contact: string | undefined }) {
-  if (contact === undefined) return <p class="quiet small">Ask the operator of this service.</p>;
+/** How to get a tier that cannot be bought here. `isVisitor`: nobody is signed in, and there are accounts. */
+export function AskOperator({
+  contact,
+  isVisitor = false,
+}: {
+  readonly contact: string | undefined;
+  isVisitor?: boolean;
+}) {
+  if (contact === undefined && isVisitor) {
+    return (
+      <>
+        <a class="button wide" href="/account">
+          Sign in
+        </a>
+        <p class="quiet small">The operator of this service can then give your account this tier.</p>
+      </>
+    );
+  }
+  if (contact === undefined) return <p class="quiet small">Only the operator of this service can give it to you.</p>;
   return (
     <a class="button wide" href={contact}>
       Contact us

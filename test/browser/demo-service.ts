@@ -129,47 +129,68 @@ async function buyPro(registry: Registry, origin: string): Promise<void> {
 function addPeople(registry: Registry, activity: Database, nowMs: number): void {
   const random = randomsOf(1);
   const use = activity.query('INSERT INTO key_uses (key_id, last_used_ms) VALUES (?, ?)');
+  /** In the order of their times, as in a service: the audit shows them in the order of its entries. */
+  const events: [atMs: number, happen: () => void][] = [];
   for (const { email, name, tier, days, keys } of PEOPLE as readonly Person[]) {
     const ages = Object.values(keys).map(([ageDays]) => ageDays);
     const createdMs = nowMs - Math.max(0, ...ages) * DAY_MS - HOUR_MS;
-    registry.database.write(() => createAccount({ registry, nowMs: createdMs }, { email, ...(name && { name }) }));
-    const { id } = registry.accounts.findByEmail(email)!;
-    if (tier !== undefined) {
-      grantTier({ registry, nowMs: createdMs }, id, tier, days === undefined ? undefined : nowMs + days * DAY_MS);
-    }
+    events.push([
+      createdMs,
+      () => {
+        registry.database.write(() => createAccount({ registry, nowMs: createdMs }, { email, ...(name && { name }) }));
+        if (tier === undefined) return;
+        const { id } = registry.accounts.findByEmail(email)!;
+        grantTier({ registry, nowMs: createdMs }, id, tier, days === undefined ? undefined : nowMs + days * DAY_MS);
+      },
+    ]);
     for (const [key, [ageDays, requests]] of Object.entries(keys)) {
       const sinceMs = nowMs - ageDays * DAY_MS;
-      const { apiKey } = createKey(registry, sinceMs, {
-        account: email,
-        name: key,
-        tier: undefined,
-        requestsPerMinute: undefined,
-      });
-      storeUsage(activity, hours(apiKey.id, sinceMs, nowMs, requests, random));
-      activity.write(() => use.run(apiKey.id, nowMs - Math.round(HOUR_MS * random())));
+      const create = () => {
+        const { apiKey } = createKey(registry, sinceMs, {
+          account: email,
+          name: key,
+          tier: undefined,
+          requestsPerMinute: undefined,
+        });
+        storeUsage(activity, hours(apiKey.id, sinceMs, nowMs, requests, random));
+        activity.write(() => use.run(apiKey.id, nowMs - Math.round(HOUR_MS * random())));
+      };
+      events.push([sinceMs, create]);
     }
   }
-  addExceptions(registry, nowMs);
+  events.push(...exceptions(registry, nowMs));
+  for (const [, happen] of events.sort(([a], [b]) => a - b)) happen();
 }
 
-/** A tier without a price, keys with limits, an account that is disabled. */
-function addExceptions(registry: Registry, nowMs: number): void {
-  const monthAgo = { registry, nowMs: nowMs - 30 * DAY_MS };
-  const { id } = registry.accounts.findByEmail(ADMIN)!;
-  setRole({ registry, nowMs: nowMs - 300 * DAY_MS }, id, 'admin');
-  createTier(monthAgo, { id: 'academic', name: 'Academic', requestsPerMinute: 240, priceNote: 'on request', place: 2 });
+/** A tier without a price, keys with limits, an account that is disabled: each with its time. */
+function exceptions(registry: Registry, nowMs: number): readonly [atMs: number, happen: () => void][] {
+  const daysAgo = (days: number) => ({ registry, nowMs: nowMs - days * DAY_MS });
+  const idOf = (email: string) => registry.accounts.findByEmail(email)!.id;
   const request = { account: ADMIN, tier: undefined, requestsPerMinute: undefined };
-  const replayed = createKey(registry, monthAgo.nowMs, {
-    ...request,
-    name: 'as of the competition',
-    asOfMs: nowMs - 60 * DAY_MS,
-    expiresMs: nowMs + 10 * DAY_MS,
-  });
-  changeKey(monthAgo, replayed.apiKey.id, { tier: 'enterprise' });
-  const former = createKey(registry, monthAgo.nowMs, { ...request, name: 'lost laptop' });
-  revokeKey({ registry, nowMs: nowMs - 3 * DAY_MS }, former.apiKey.id);
-  const disabled = registry.accounts.findByEmail('former@example.net')!;
-  disableAccount({ registry, nowMs: nowMs - 2 * DAY_MS }, disabled.id, () => undefined);
+  const month = daysAgo(30);
+  let lost = '';
+  const happenings: readonly [days: number, happen: () => void][] = [
+    [300, () => setRole(daysAgo(300), idOf(ADMIN), 'admin')],
+    [
+      30,
+      () => {
+        createTier(month, {
+          id: 'academic',
+          name: 'Academic',
+          requestsPerMinute: 240,
+          priceNote: 'on request',
+          place: 2,
+        });
+        const limits = { asOfMs: nowMs - 60 * DAY_MS, expiresMs: nowMs + 10 * DAY_MS };
+        const replayed = createKey(registry, month.nowMs, { ...request, name: 'as of the competition', ...limits });
+        changeKey(month, replayed.apiKey.id, { tier: 'enterprise' });
+        lost = createKey(registry, month.nowMs, { ...request, name: 'lost laptop' }).apiKey.id;
+      },
+    ],
+    [3, () => void revokeKey(daysAgo(3), lost)],
+    [2, () => disableAccount(daysAgo(2), idOf('former@example.net'), () => undefined)],
+  ];
+  return happenings.map(([days, happen]) => [nowMs - days * DAY_MS, happen]);
 }
 
 /** Requests of each hour, more by day and on weekdays, and more each month. */

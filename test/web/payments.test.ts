@@ -138,7 +138,11 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const ada = await site.signedIn(ADA);
     const offer = await choose(ada);
     const { quote, payment: good } = await payment(ada, offer);
-    const challenge = JSON.parse(textOf((await ada.open(offer)).text, 'challenge')) as Challenge;
+    const { text } = await ada.open(offer);
+    const challenge = JSON.parse(textOf(text, 'challenge')) as Challenge;
+    // The receiver and the amount have buttons that copy them.
+    expect(['receiver', 'amount'].map((id) => textOf(text, id))).toEqual([PAY_TO.toLowerCase(), '49.50']);
+    for (const id of ['receiver', 'amount']) expect(text).toContain(`data-copy="#${id}"`);
     const less = await signed(challenge, { value: '1', nonce: bytesToHex(new Uint8Array(32)) });
     for (const [sent, status] of [
       ['', 400],
@@ -281,6 +285,6 @@ test('While payments are off, no page offers one: the plan and the menu have no 
   registry.accounts.setRole(registry.accounts.findByEmail(ADA)!.id, 'admin');
   const plan = (await ada.open('/account/plan')).text;
   for (const absent of ['Buy 30 days', 'Receipts', '/admin/payments']) expect(plan).not.toContain(absent);
-  expect(plan).toContain('Ask the operator');
+  expect(plan).toContain('Only the operator of this service can give it to you');
   for (const form of [BUY, PAY]) expect((await ada.post(form, {})).status).toBe(404);
 });

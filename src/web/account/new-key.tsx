@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
 import type { IssuedKey } from '../../store/api-keys.ts';
-import { Field, Form } from '../form.tsx';
+import { Field, Form, InstantField } from '../form.tsx';
 import type { Answer } from '../page-request.ts';
 import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { instantField, type RefusedForm } from '../posted-form.ts';
@@ -50,12 +50,12 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
         A name for your list of keys, such as the program or machine that uses it.
       </Field>
       <div class="fields">
-        <Field label="Expires (UTC)" type="datetime-local" name="expires" value={typed('expires')}>
+        <InstantField label="Expires (UTC)" name="expires" value={typed('expires')}>
           The key stops working then. Leave it empty for a key that never expires.
-        </Field>
-        <Field label="As of (UTC)" type="datetime-local" name="asOf" value={typed('asOf')}>
+        </InstantField>
+        <InstantField label="As of (UTC)" name="asOf" value={typed('asOf')}>
           For backtests: answers have nothing later. Leave it empty for no limit.
-        </Field>
+        </InstantField>
       </div>
     </Form>,
   );

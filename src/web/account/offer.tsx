@@ -60,7 +60,8 @@ export function offerPage(
             Starts: startsMs === nowMs ? 'as soon as it is paid' : [<Time ms={startsMs} />, ', after the present tier'],
             Ends: <Time ms={startsMs + TERM_MS} />,
             'Offer ends': <Time ms={quote.expiresMs} />,
-            Receiver: <code>{quote.payTo}</code>,
+            Amount: <Copied id="amount" text={(quote.priceCents / 100).toFixed(2)} label="Copy amount" />,
+            Receiver: <Copied id="receiver" text={quote.payTo} label="Copy address" />,
           }}
         />
         <p class="small">
@@ -69,7 +70,10 @@ export function offerPage(
       </div>
       <h2>Pay with a wallet</h2>
       <div class="card">
-        <p>You sign a transfer of exactly this amount, and pay no gas. This service sends it to the network.</p>
+        <p>
+          You sign a transfer of exactly this amount to this receiver, and pay no gas. This service sends it to the
+          network. Tokens that you send there in another way buy nothing.
+        </p>
         <form method="post" action={`${PLAN_PATH}/pay`} data-payment={JSON.stringify(payment)}>
           <input type="hidden" name="quote" value={quote.id} />
           <input type="hidden" name="payment" value="" />
@@ -111,6 +115,24 @@ export function offerPage(
         </p>
       </div>
     </>,
+  );
+}
+
+interface CopiedContent {
+  readonly id: string;
+  readonly text: string;
+  readonly label: string;
+}
+
+/** A fact with a button that copies it; the button is shown by COPY_SCRIPT. */
+function Copied({ id, text, label }: CopiedContent) {
+  return (
+    <span class="copied">
+      <code id={id}>{text}</code>{' '}
+      <button class="button small" type="button" data-copy={`#${id}`} hidden>
+        {label}
+      </button>
+    </span>
   );
 }
 

@@ -11,7 +11,7 @@ import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
 import { Facts } from '../../http/pages/facts.tsx';
 import { Action, ConfirmedButton } from '../action.tsx';
-import { Choice, Field, Form } from '../form.tsx';
+import { Choice, Form, InstantField } from '../form.tsx';
 import { linkTo } from '../link-to.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
@@ -251,9 +251,9 @@ function GrantForm({ id, catalog, typed }: GrantFormContent) {
           options={offered.map((tier) => [tier.id, tier.name])}
           chosen={typed?.get('tier')}
         />
-        <Field label="Until" type="datetime-local" name="until" value={typed?.get('until') ?? ''}>
+        <InstantField label="Until" name="until" value={typed?.get('until') ?? ''}>
           In UTC. Leave it empty for a grant without an end.
-        </Field>
+        </InstantField>
       </div>
     </Form>
   );

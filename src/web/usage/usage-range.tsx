@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, parseIso } from '../../domain/instant.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/usage.ts';
-import { Field, Form } from '../form.tsx';
+import { DayField, Form } from '../form.tsx';
 import { linkTo } from '../link-to.ts';
 
 const SPANS = [
@@ -92,8 +92,8 @@ export function RangeForm({ path, range, keyId, onlyDays = false, children }: Ra
       <details class="more" open={range.last === undefined || keyId !== undefined}>
         <summary class="opener">{onlyDays ? 'Dates' : 'Dates, intervals and keys'}</summary>
         <Form class="range" method="get" action={path} button="Show">
-          <Field label="From (UTC)" type="date" name="from" required value={date(range.fromMs)} />
-          <Field label="To" type="date" name="to" required value={date(range.toMs)} />
+          <DayField label="From (UTC)" name="from" required value={date(range.fromMs)} />
+          <DayField label="To" name="to" required value={date(range.toMs)} />
           {children}
         </Form>
       </details>
