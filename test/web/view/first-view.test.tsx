@@ -74,7 +74,9 @@ describe('The ladder', () => {
     [[0.1], [0.100000000001], ['0.100000000001', '0.100000000000']],
   ])('writes the prices %j and %j with the same number of decimals, none of them rounded', (bids, asks, texts) => {
     const snapshot = book(0, levels(...bids), levels(...asks));
-    const html = renderToString(<Ladder outcome="up" snapshot={snapshot} unknown={undefined} own={[]} />);
+    const html = renderToString(
+      <Ladder outcome="up" snapshot={snapshot} unknown={undefined} own={[]} startMs={START_MS} />,
+    );
     const prices = [...html.matchAll(/<th scope="row">([^<]*)</g)].map(([, price]) => price!);
     expect(prices).toEqual(texts);
     expect(prices.map(Number).toSorted()).toEqual([...bids, ...asks].toSorted());
@@ -88,7 +90,9 @@ describe('The ladder', () => {
     const side = (sizes: number[], first: number, step: number) =>
       sizes.map((size, nth) => ({ price: first + nth * step, size }));
     const snapshot = book(0, side(bids, 0.5, -0.01), side(asks, 0.6, 0.01));
-    const html = renderToString(<Ladder outcome="up" snapshot={snapshot} unknown={undefined} own={[]} />);
+    const html = renderToString(
+      <Ladder outcome="up" snapshot={snapshot} unknown={undefined} own={[]} startMs={START_MS} />,
+    );
     const sizes = [...html.matchAll(/<td class="number">([^<]*)</g)].map(([, size]) => size!);
     expect(sizes.toSorted()).toEqual(texts.toSorted());
     const sums = [...html.matchAll(/<td class="number sum"[^>]*>([^<]*)</g)].map(([, sum]) => sum!.split('.')[1] ?? '');
@@ -109,10 +113,19 @@ describe('The ladder', () => {
     const snapshot = [60_000, 90_000].findLast((ms) => ms <= atMs);
     const shown = snapshot === undefined ? undefined : book(snapshot, levels(0.5));
     const unknown = unknownText({ ...coverage!, gaps }, 'up', START_MS + atMs, shown);
-    const html = renderToString(<Ladder outcome="up" snapshot={shown} unknown={unknown} own={[]} />);
+    const html = renderToString(<Ladder outcome="up" snapshot={shown} unknown={unknown} own={[]} startMs={START_MS} />);
     if (text === undefined) expect(unknown).toBeUndefined();
-    else expect(plainText(html)).toEndWith(text);
+    // The reason is before the last book.
+    else expect(plainText(html)).toStartWith(text);
     expect(html).not.toContain('empty book');
+  });
+
+  test('says of a book without orders that none were recorded, and of a book of another day its date', () => {
+    const html = renderToString(
+      <Ladder outcome="up" snapshot={book(-86_400_000, [])} unknown={undefined} own={[]} startMs={START_MS} />,
+    );
+    expect(plainText(html)).toContain('no orders recorded');
+    expect(plainText(html)).toContain('book of 20 Apr 21:50:00.000');
   });
 
   test('says that a book is not known exactly where the heat map shows none', () => {

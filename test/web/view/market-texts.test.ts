@@ -6,12 +6,8 @@ import { settlementSource } from '../../../src/domain/winner-check.ts';
 import { clockText, distanceText, marketTitle, priceText } from '../../../src/web/browser/view/market-texts.ts';
 import { priceAt, shownReference } from '../../../src/web/browser/view/reference-prices.ts';
 
-test('a price of a coin is shown with all digits', () => {
-  expect([90460.21, 0.00001234, 77643.36752000001].map(priceText)).toEqual([
-    '90,460.21',
-    '0.00001234',
-    '77,643.36752000001',
-  ]);
+test('a price of a coin is shown in cents, or with six digits where these are more', () => {
+  expect([90460.21, 0.00001234, 77643.36752000001].map(priceText)).toEqual(['90,460.21', '0.00001234', '77,643.37']);
 });
 
 test('an instant and a title have the date where the day differs from that of the start', () => {
@@ -32,8 +28,8 @@ describe('the distance to the strike', () => {
   test.each([
     [90363.46, 90460.21, '96.75 below'],
     [77644.65, 77643.36752, '1.28248 above'],
-    [0.30000000000000004, 0.1, '0.20000000000000004 above'],
-    [0.1, 0.30000000000000004, '0.20000000000000004 below'],
+    [0.30000000000000004, 0.1, '0.2 above'],
+    [0.1, 0.30000000000000004, '0.2 below'],
     [1e-7, 3e-9, '0.000000097 above'],
     [1234567.5, 1, '1,234,566.5 above'],
     [76211.80016560019, 76211.80016560019, 'at the strike'],

@@ -1,4 +1,5 @@
 import uPlot from 'uplot';
+import { priceText } from './market-texts.ts';
 import { type BandFrame, plotBand, writeTag } from './plot-band.ts';
 import type { ReferencePrices } from './reference-prices.ts';
 import type { Span } from './span.ts';
@@ -41,7 +42,7 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
     axes: [
       {
         ...{ scale: 'coin', side: 1, space: PIXELS_PER_PRICE },
-        values: (plot, prices) => prices.map((price) => (isBelowTag(plot, price, shown()) ? null : axisText(price))),
+        values: (plot, prices) => prices.map((price) => (isBelowTag(plot, price, shown()) ? null : priceText(price))),
       },
     ],
     series: [
@@ -64,16 +65,11 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
       for (const { price, y, colour, dash } of levels.sort((a, b) => a.y - b.y)) {
         drawLevel(plot, price, window, colour, dash);
         below = Math.max(y, below);
-        writeTag(plot, frame.colours, { text: axisText(price), colour, y: below });
+        writeTag(plot, frame.colours, { text: priceText(price), colour, y: below });
         below += TAG_HEIGHT;
       }
     },
   });
-}
-
-/** A coin's price on an axis, with seven digits. */
-export function axisText(price: number): string {
-  return price.toLocaleString('en-US', { maximumSignificantDigits: 7 });
 }
 
 /** Says whether the tag of the strike or of the final price would cover a price on the axis. */

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { Level, Snapshot } from '../../../client/segment-reader.ts';
 import { decimalPlaces, runningSums } from '../../../domain/decimal.ts';
 import { spreadOf } from '../../../domain/quote.ts';
+import { clockText } from './market-texts.ts';
 import type { OwnOrder } from './own-orders.ts';
 
 interface LadderContent {
@@ -12,22 +13,24 @@ interface LadderContent {
   readonly unknown: string | undefined;
   /** Those of the accounts of a replay; they are not in the book. */
   readonly own: readonly OwnOrder[];
+  /** The start of the market. */
+  readonly startMs: number;
 }
 
 type Texts = Readonly<Record<'prices' | 'shares', Intl.NumberFormat>>;
 
-/** A book, with the reason why it is not known, and the open orders of the outcome. */
-export function Ladder({ outcome, snapshot, unknown, own }: LadderContent) {
+/** The reason why the book is not known, the last book, and the open orders of the outcome. */
+export function Ladder({ outcome, snapshot, unknown, own, startMs }: LadderContent) {
   const name = outcome === 'up' ? 'Up' : 'Down';
   const open = own.filter((order) => order.isOpen && order.outcome === outcome);
   return (
     <>
-      {snapshot !== undefined && <Levels outcome={outcome} name={name} snapshot={snapshot} />}
       {unknown !== undefined && (
-        <p class="quiet small">
+        <p class="notice warn small">
           {name}: {unknown}
         </p>
       )}
+      {snapshot !== undefined && <Levels {...{ outcome, name, snapshot, startMs }} />}
       {open.map(({ side, shares, price }) => (
         <p class="small">{`${name}, open: ${side} ${shares} at ${price}`}</p>
       ))}
@@ -35,10 +38,13 @@ export function Ladder({ outcome, snapshot, unknown, own }: LadderContent) {
   );
 }
 
-type LevelsContent = Readonly<Record<'outcome' | 'name', string>> & { readonly snapshot: Snapshot };
+type LevelsContent = Readonly<Record<'outcome' | 'name', string>> & {
+  readonly snapshot: Snapshot;
+  readonly startMs: number;
+};
 
 /** Asks above bids, the best prices in the middle. */
-function Levels({ outcome, name, snapshot }: LevelsContent) {
+function Levels({ outcome, name, snapshot, startMs }: LevelsContent) {
   const { bids, asks } = snapshot;
   const all = [...bids, ...asks];
   const texts = {
@@ -50,7 +56,7 @@ function Levels({ outcome, name, snapshot }: LevelsContent) {
   return (
     <table class="ladder" data-outcome={outcome}>
       <caption>
-        {name} <span class="quiet">book of {snapshot.timestamp.slice(11, 23)}</span>
+        {name} <span class="quiet">book of {clockText(Date.parse(snapshot.timestamp), startMs)}</span>
       </caption>
       <thead>
         <tr>
@@ -119,6 +125,6 @@ function sumsOf(side: readonly Level[]): number[] {
 
 function spreadText(bid: Level | undefined, ask: Level | undefined): string {
   const spread = spreadOf({ bidPrice: bid?.price, askPrice: ask?.price });
-  if (spread === undefined) return bid === undefined && ask === undefined ? 'empty book' : 'one-sided';
+  if (spread === undefined) return (bid ?? ask) === undefined ? 'no orders recorded' : 'one-sided';
   return spread < 0 ? `crossed by ${-spread}` : `spread ${spread}`;
 }

@@ -9,7 +9,7 @@ export function Ladders({ explorer, shown }: MarketContent) {
   const { state, coverage } = shown;
   const ladders = explorer.feed.shown.value;
   return (
-    <div class="card ladders" aria-live="off">
+    <div class="card ladders">
       <div class="row spread">
         <h2>Ladder</h2>
         <label class="small">
@@ -34,7 +34,12 @@ export function Ladders({ explorer, shown }: MarketContent) {
           const snapshot = ladders.snapshots.find((one) => one.outcome === outcome);
           const unknown = coverage && unknownText(coverage, outcome, ladders.query.atMs, snapshot);
           return (
-            <Ladder key={outcome} outcome={outcome} snapshot={snapshot} unknown={unknown} own={explorer.own.value} />
+            <Ladder
+              key={outcome}
+              {...{ outcome, snapshot, unknown }}
+              own={explorer.own.value}
+              startMs={state.startMs}
+            />
           );
         })
       ) : hasBooks(shown) ? (

@@ -104,7 +104,7 @@ function MarketFigures({ explorer, shown: { state } }: MarketContent) {
   const tick = reference && priceAt(reference, state.atMs.value);
   const figures = [
     ['Strike', strike],
-    [tick && `${name}, ${clockText(tick.timestampMs, state.home.from)}`, tick?.price],
+    [tick && `${name}, ${clockText(tick.timestampMs, state.startMs)}`, tick?.price],
     ['Final price', final],
   ] as const;
   if (figures.every(([, price]) => price === undefined)) return null;
@@ -142,7 +142,7 @@ function MarketStatus({ explorer, shown }: MarketContent) {
         <>
           <span class="badge warn">
             replay {clock.state}, {clock.speed === 'max' ? 'as fast as read' : `${clock.speed}×`},{' '}
-            {clockText(Date.parse(clock.now), shown.state.home.from)}
+            {clockText(Date.parse(clock.now), shown.state.startMs)}
           </span>
           <label class="small">
             <input

@@ -75,7 +75,7 @@ export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
           pointed={pointed}
           coin={state.layers.value.has('reference') ? explorer.coin.value : undefined}
           trades={state.layers.value.has('trades') ? plot!.tradedAt(pointed) : undefined}
-          startMs={state.home.from}
+          startMs={state.startMs}
           width={plot!.areaWidth.value}
         />
       )}

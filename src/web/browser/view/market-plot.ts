@@ -6,10 +6,11 @@ import type { Outcome } from '../../../domain/outcome.ts';
 import { type PageColours, pageColours } from '../page-colours.ts';
 import { BookPanel } from './book-panel.ts';
 import { CellCanvas } from './cell-canvas.ts';
-import { axisText, type CoinPrices, coinStrip } from './coin-strip.ts';
+import { type CoinPrices, coinStrip } from './coin-strip.ts';
 import { type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
 import { type CellFigures, cellAt, columnAt } from './heat-map-figures.ts';
 import type { LoadedHeatMaps } from './heat-map-loader.ts';
+import { priceText } from './market-texts.ts';
 import type { OwnOrder } from './own-orders.ts';
 import { perFrame } from './per-frame.ts';
 import { BAND_PADDING, type BandFrame, type PlotEvent, TIME_AXIS_HEIGHT } from './plot-band.ts';
@@ -249,7 +250,7 @@ export class MarketPlot {
     }
     const frame: BandFrame = {
       ...{ width, ...this.#gutters.peek(), colours },
-      ...{ time: () => state.time.peek(), dayMs: state.home.from, events: () => events.peek() },
+      ...{ time: () => state.time.peek(), dayMs: state.startMs, events: () => events.peek() },
     };
     const outcomes = outcomesOf(state.outcome.peek());
     const hasCoin = this.#hasCoin.peek();
@@ -366,7 +367,7 @@ export class MarketPlot {
     const { left } = this.#gutters.peek();
     const place = isCoin ? `${left + this.areaWidth.peek()}px` : `calc(${left}px - 100%)`;
     value.textContent = isCoin
-      ? axisText(coin.plot.posToVal(y - coin.top, 'coin'))
+      ? priceText(coin.plot.posToVal(y - coin.top, 'coin'))
       : (price?.toFixed(LABEL_DECIMALS) ?? '');
     value.style.transform = `translate(${place}, calc(${y}px - 50%))`;
   }

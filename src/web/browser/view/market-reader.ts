@@ -103,6 +103,8 @@ export interface RecordedSpans {
   readonly limits: Span;
   /** The times that are shown at first: the window, or if less than half of it is recorded, that part with some time around it. */
   readonly first: Span;
+  /** The start of the market: the day whose date its times do not need. */
+  readonly startMs: number;
   /** Its first instant that has a book of each recorded outcome. */
   readonly firstMs: number;
 }
@@ -126,5 +128,11 @@ export function recordedSpans(
   const length = inside.to - inside.from;
   const isShort = isComplete && recorded.length > 0 && 2 * length < shown.to - shown.from;
   const first = isShort ? wholeSpan({ from: inside.from - length / 20, to: inside.to + length / 20 }) : shown;
-  return { limits, window: shown, first, firstMs: Math.min(Math.max(shown.from, ...firsts), shown.to - 1) };
+  return {
+    limits,
+    window: shown,
+    first,
+    startMs: window.from,
+    firstMs: Math.min(Math.max(shown.from, ...firsts), shown.to - 1),
+  };
 }

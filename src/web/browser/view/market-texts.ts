@@ -9,31 +9,32 @@ import { countText } from './view-texts.ts';
 
 type TitledMarket = Pick<MarketResource, 'symbol' | 'timeframe' | 'startTime' | 'endTime'>;
 
-const COUNT = new Intl.NumberFormat('en-US');
-/** All digits of a price. */
-const PRICE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 20 });
-const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
-const SHORT_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+/** Cents, or six digits where these are more. */
+const FIGURE = new Intl.NumberFormat('en-US', {
+  maximumFractionDigits: 2,
+  maximumSignificantDigits: 6,
+  roundingPriority: 'morePrecision',
+});
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /** `BTC 5m, 8 Jan 2026, 10:30–10:35 UTC`; with the day of the end if it differs. */
 export function marketTitle({ symbol, timeframe, startTime, endTime }: TitledMarket): string {
   const [startMs, endMs] = [startTime, endTime].map((time) => Date.parse(time)) as [number, number];
   const end = `${dateText(endMs, startMs)} ${endTime.slice(11, 16)}`.trim();
-  return `${symbol.toUpperCase()} ${timeframe}, ${DAY.format(startMs)}, ${startTime.slice(11, 16)}–${end} UTC`;
+  return `${symbol.toUpperCase()} ${timeframe}, ${DAY.format(startMs)} ${startTime.slice(0, 4)}, ${startTime.slice(11, 16)}–${end} UTC`;
 }
 
-/** The price of a coin, with all digits: `90,460.21`. */
+/** The price of a coin, rounded to cents, or to six digits where these are more: `90,460.21`, `2.12346`. */
 export function priceText(price: number): string {
-  return PRICE.format(price);
+  return FIGURE.format(price);
 }
 
-/** The side of the strike that a price is on, and how far from it: `3.25 below`. At the strike up wins. */
+/** The side of the strike that a price is on, and how far from it, rounded as priceText does: `3.25 below`. At the strike up wins. */
 export function distanceText(price: number, strike: number): string {
   const distance = differenceText(price, strike);
   if (distance === '0') return 'at the strike';
   const isBelow = distance.startsWith('-');
-  return `${PRICE.format(distance.replace('-', '') as `${number}`)} ${isBelow ? 'below' : 'above'}`;
+  return `${FIGURE.format(distance.replace('-', '') as `${number}`)} ${isBelow ? 'below' : 'above'}`;
 }
 
 /** The recorded part of a market, in one line. Undefined: the tier lacks books. */
@@ -41,7 +42,7 @@ export function coverageText(coverage: CoverageResource | undefined): string {
   if (coverage === undefined) return 'your tier does not include books';
   const { outcomes, gapCount, startTime, recordedSeconds } = coverage;
   const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
-  if (count === 0) return gapCount === 0 ? 'no books recorded' : `no books recorded, ${countText(gapCount, 'gap')}`;
+  if (count === 0) return `no books recorded${gapCount === 0 ? '' : `, ${countText(gapCount, 'gap')}`}`;
   const last = lastTime(coverage);
   const before =
     recordedSeconds === 0 && last < startTime ? `: only until ${last.slice(0, 16).replace('T', ' ')} UTC` : '';
@@ -51,8 +52,8 @@ export function coverageText(coverage: CoverageResource | undefined): string {
   const [oneSided, crossed] = (['oneSided', 'crossed'] as const).map((kind) =>
     outcomes.reduce((sum, outcome) => sum + outcome[kind], 0),
   );
-  if (oneSided! > 0) parts.push(`${COUNT.format(oneSided!)} one-sided`);
-  if (crossed! > 0) parts.push(`${COUNT.format(crossed!)} crossed`);
+  if (oneSided! > 0) parts.push(`${FIGURE.format(oneSided!)} one-sided`);
+  if (crossed! > 0) parts.push(`${FIGURE.format(crossed!)} crossed`);
   return parts.join(', ');
 }
 
@@ -82,7 +83,7 @@ function lastTime({ outcomes }: CoverageResource): string {
 
 /** The day of an instant in UTC, `25 Apr`; empty if it is also that of another instant. */
 export function dateText(ms: number, otherMs: number): string {
-  const [day, other] = [ms, otherMs].map((at) => SHORT_DAY.format(at));
+  const [day, other] = [ms, otherMs].map((at) => DAY.format(at));
   return day === other ? '' : day!;
 }
 
@@ -98,5 +99,5 @@ export function spanText({ from, to }: Span): string {
 
 /** `53.45 shares`. */
 export function sharesText(shares: number): string {
-  return `${SHARES.format(shares)} shares`;
+  return `${FIGURE.format(shares)} shares`;
 }

@@ -136,8 +136,10 @@ function writeLabel(
   ctx.textBaseline = 'middle';
   const { width } = ctx.measureText(text);
   const left = x + width + 8 > bbox.width / uPlot.pxRatio ? x - width - 18 : x;
-  ctx.fillStyle = surface;
-  ctx.fillRect(left - 4, y - 9, width + 8, 18);
+  // An edge around the letters hides less than a box.
+  ctx.strokeStyle = surface;
+  ctx.lineWidth = 4;
+  ctx.strokeText(text, left, y);
   ctx.fillStyle = ink;
   ctx.fillText(text, left, y);
   ctx.restore();

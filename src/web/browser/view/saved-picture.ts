@@ -46,7 +46,7 @@ export async function savedPicture(
   ];
   write(
     46,
-    facts.filter((fact) => fact !== '').map((fact) => [fact, quiet] as const),
+    facts.filter(Boolean).map((fact) => [fact, quiet] as const),
   );
   const bottom = canvas.height / ratio - FOOT;
   const range = plot.range.peek();

@@ -28,7 +28,7 @@ export function Scrubber({ explorer, shown }: MarketContent) {
         <input
           type="range"
           aria-label="Instant"
-          aria-valuetext={`${clockText(atMs, state.home.from)} UTC`}
+          aria-valuetext={`${clockText(atMs, state.startMs)} UTC`}
           min={from}
           max={to - 1}
           step={Math.max(1, Math.round((to - from) / 1000))}
@@ -62,7 +62,7 @@ export function Scrubber({ explorer, shown }: MarketContent) {
                 </option>
               ))}
             </select>
-            <output class="instant">{clockText(atMs, state.home.from)}</output>
+            <output class="instant">{clockText(atMs, state.startMs)}</output>
           </>
         )}
         <PictureTools explorer={explorer} shown={shown} />

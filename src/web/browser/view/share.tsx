@@ -17,9 +17,9 @@ interface ShareContent extends MarketContent {
 
 /** The files of a whole recording. */
 const FORMATS = [
-  ['segments', 'Save recording'],
-  ['csv', 'Save CSV'],
-  ['parquet', 'Save Parquet'],
+  ['segments', 'recording'],
+  ['csv', 'CSV'],
+  ['parquet', 'Parquet'],
 ] as const;
 
 /** Links, commands and files of what is shown. */
@@ -29,7 +29,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
     message.value = '';
     message.value = await navigator.clipboard.writeText(text).then(
       () => 'Copied',
-      () => `Your browser does not allow scripts to copy: ${text}`,
+      () => `Not copied: ${text}`,
     );
   };
   const { market, state } = shown;
@@ -50,7 +50,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
     download(`${market.slug}-heat-map.json`, new Blob([text], { type: 'application/json' }));
   };
   const saveRecording = async (format: (typeof FORMATS)[number][0]) => {
-    message.value = 'Loading the recording …';
+    message.value = 'Loading …';
     const file = await explorer.recording(format);
     message.value = '';
     if (file !== undefined) download(`${market.slug}.${format}`, file);
@@ -75,7 +75,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
       {explorer.connection.grants('export') &&
         FORMATS.map(([format, name]) => (
           <ToolButton key={format} onClick={() => void saveRecording(format)}>
-            {name}
+            {`Save ${name}`}
           </ToolButton>
         ))}
       <output class="quiet small">{message.value}</output>

@@ -24,15 +24,18 @@ export class ViewState {
   readonly atMs: ReadonlySignal<number>;
   /** The time of the whole market: a link without a time shows it. */
   readonly home: Span;
+  /** The start of the market: the day whose date its times do not need. */
+  readonly startMs: number;
   readonly #limits: Signal<SpanLimits>;
   readonly #time: Signal<Span>;
   readonly #prices: Signal<Span>;
   readonly #atMs: Signal<number>;
 
   /** Without a time and an instant in its link the page shows the time `first`, with the book of `firstMs`. */
-  constructor(link: ViewLink, { limits, window: home, first, firstMs }: RecordedSpans) {
+  constructor(link: ViewLink, { limits, window: home, first, startMs, firstMs }: RecordedSpans) {
     this.limits = this.#limits = signal({ ...limits, shortest: SHORTEST_MS });
     this.home = home;
+    this.startMs = startMs;
     this.outcome = signal(link.outcome);
     this.scale = signal(link.scale);
     this.contrast = signal(link.contrast);
