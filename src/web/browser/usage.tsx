@@ -6,13 +6,14 @@ import { type ChartData, DAY_MS, intervalText, MEASURES, type Measure } from '..
 import { Choices } from './choices.tsx';
 import { type DrawnSeries, UsagePlot } from './usage-plot.ts';
 
+// Before the page is drawn, which needs it.
+const ALL = 'All';
+
 const root = document.querySelector<HTMLElement>('#usage-chart');
 // Without requests there is no chart.
 if (root?.dataset.usage !== undefined) {
   render(<UsageExplorer data={JSON.parse(root.dataset.usage) as ChartData} />, root);
 }
-
-const ALL = 'All';
 
 /** A chart of usage, and what a person chooses to see in it: a measure, and all requests or those of some keys, routes or tiers. */
 function UsageExplorer({ data }: { readonly data: ChartData }) {
