@@ -63,10 +63,10 @@ export function AskOperator({
   if (contact === undefined && isVisitor) {
     return (
       <>
+        <p class="quiet small">The operator of this service can give this tier to your account.</p>
         <a class="button wide" href="/account">
           Sign in
         </a>
-        <p class="quiet small">The operator of this service can then give your account this tier.</p>
       </>
     );
   }
