@@ -169,7 +169,7 @@ describe('Messages of Kalshi in a column are read as those in a file: books, gap
       expect(inspection.recording).toBeUndefined();
       const proposal = suggestedMapping(inspection, inspection.tables[0]!);
       expect(proposal).toContain(`field = "${name === 'rows.jsonl' ? 'text.raw' : 'raw'}"\nvenue = "kalshi"\n`);
-      // The format states these.
+      // A person removes the signs of comments.
       const toml = proposal.replace(/^# (?=\[received\]|field = "at"|unit = "ms")/gm, '');
       expect(mappingOf(toml).received).toEqual({ field: 'at', unit: 'ms' });
       for (const counts of [{ stored: rows.length - 1 }, { duplicate: rows.length - 1 }]) {
