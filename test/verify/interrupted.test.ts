@@ -109,6 +109,16 @@ test('A run that was interrupted is continued: files without a problem are not r
   expect(await problems(true)).toEqual(['m-1', 'm-5']);
 });
 
+test('Several processes, which get markets many at a time, continue an interrupted run as one does.', async () => {
+  using place = await sixMarkets();
+  const { path } = place;
+  const whole = await report(path);
+  await interrupt(path, 3);
+  using progress = new VerifyProgress(path, NOW_MS, false);
+  const continued = await report(path, { progress, startWorker: startVerifyProcess, jobs: 2 });
+  expect(continued).toEqual({ ...whole, progress: ['1 of 3', '2 of 3', '3 of 3'] });
+});
+
 test('A market that was changed or sealed again since, whose file is missing, or that was verified long ago is read again.', async () => {
   using place = await sixMarkets();
   const { path, archive } = place;
