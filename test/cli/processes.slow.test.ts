@@ -6,7 +6,7 @@ import { type processResource, SERVER_FILE } from '../../src/domain/server-statu
 import { until } from '../fault/served.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { issueKey, printed, runExecutable } from '../support/executable.ts';
-import { LIGHT_CONDITION_ID, LIGHT_START_MS, writeLightRecording } from '../support/light-recording.ts';
+import { LIGHT_CONDITION_ID, LIGHT_START_MS, lightNdjson, lightSnapshot } from '../support/light-recording.ts';
 import { type ProcessServer, serveInProcesses, sharedFilesOf, statusOf } from '../support/processes.ts';
 import { scrapedFrom } from '../support/scraped.ts';
 
@@ -23,7 +23,8 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
 
   beforeAll(async () => {
     const recording = join(directory.path, 'recording.ndjson');
-    writeLightRecording(recording, 20);
+    // The last one an hour later: no stream ends by itself.
+    writeFileSync(recording, `${lightNdjson(20)}${JSON.stringify(lightSnapshot(20, 2, 3_600_000))}\n`);
     await printed(['import', recording, '--data', data]);
     server = await serveInProcesses(data, 2, '--metrics-port', '0', '--access-log', 'on');
   });
@@ -66,9 +67,10 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
 
   test('The streams of a process that was killed count no longer, and those of others do.', async () => {
     const { key } = await issueKey(data);
+    const leaving = new AbortController();
     const open = async () => {
       const headers = { authorization: `Bearer ${key}` };
-      return await fetch(`${server.origin}${STREAM}`, { headers, keepalive: false });
+      return await fetch(`${server.origin}${STREAM}`, { headers, keepalive: false, signal: leaving.signal });
     };
     const answers = await Promise.all(Array.from({ length: STREAMS_PER_KEY_MAX + 4 }, open));
     const streams = answers.filter(({ status }) => status === 200);
@@ -87,7 +89,7 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
       return answer.status === 429 && again.length === ended.length;
     });
     expect(again.length).toBeLessThan(STREAMS_PER_KEY_MAX);
-    for (const { body } of again) await body?.cancel();
+    leaving.abort();
   });
 
   test('Usage has the requests of all processes at once.', async () => {
