@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Glob } from 'bun';
 
@@ -77,4 +77,10 @@ test('No file imports itself, by way of others.', () => {
   }
   for (const path of imports.keys()) visit(path, []);
   expect(cycles).toEqual([]);
+});
+
+test('No file of the project is larger than 300 kB: what is built is not in it.', () => {
+  const files = Bun.spawnSync(['git', 'ls-files', '-z'], { cwd: ROOT }).stdout.toString().split('\0');
+  const sizeOf = (path: string) => statSync(join(ROOT, path), { throwIfNoEntry: false })?.size ?? 0;
+  expect(files.filter((path) => sizeOf(path) > 300_000)).toEqual([]);
 });
