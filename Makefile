@@ -65,6 +65,12 @@ $(SDK_GENERATOR): node_modules/.installed test/sdk/generator/package.json test/s
 	cd test/sdk/generator && $(abspath $(BUN)) install --frozen-lockfile
 	@touch $@
 
+INSPECTOR := test/inspector/node_modules/.installed
+
+$(INSPECTOR): node_modules/.installed test/inspector/package.json test/inspector/bun.lock
+	cd test/inspector && $(abspath $(BUN)) install --frozen-lockfile
+	@touch $@
+
 build: $(BINARY) ## compile the executable dist/bookreel
 
 run: build ## build, import the simulated recordings, serve on 127.0.0.1:8080, and print a request
@@ -85,7 +91,7 @@ token: install ## compile the token of the tests again
 test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) $(SDK_GENERATOR) ## run all tests, quick and slow; TESTS=cli/export selects some
 	$(TEST) $(CAMPAIGNS) $(WORKERS) $(if $(TESTS),,$(TIMINGS)) $(TESTS)
 
-campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some, CAMPAIGN=full has the full sizes
+campaign: build $(INSPECTOR) ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some, CAMPAIGN=full has the full sizes
 	$(TEST) '' --parallel=3 $(if $(TESTS),,$(TIMINGS)) $(or $(TESTS),campaign.test)
 
 check: install $(JUDGE_PACKAGES) ## check format, lint, imports, types, dead code, decisions, and the API documents with Redocly and Spectral

@@ -32,8 +32,10 @@ const ARGUMENTS: Readonly<Record<string, object>> = {
   limit: { ...QUERY.limit, default: LISTED },
   depth: { type: 'integer', description: 'Number of levels of each side, the best ones.' },
   mode: { ...QUERY.mode, default: 'before' },
+  skip: { ...QUERY.skip, type: 'integer' },
+  // Not a list of types: some providers of models accept one type a schema.
   asOf: {
-    type: ['string', 'integer'],
+    anyOf: [{ type: 'integer' }, { type: 'string' }],
     description: `Answers only with what was known at this instant. ${TIME_FORMATS}.`,
   },
   kind: { enum: ['book', 'coin'], description: 'book, the default: best prices and trades; coin: prices of the coin.' },
