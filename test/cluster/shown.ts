@@ -69,34 +69,41 @@ async function main(): Promise<number> {
 async function keysPressed({ home, nodes, redis }: Cluster): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, resolve);
-  const toggle = async (member: Pick<Member, 'child' | 'start' | 'end'>) =>
-    await (member.child.code === undefined ? member.end() : member.start());
+  // One after another: a key that is pressed twice starts again what it has killed.
+  let toggled: Promise<unknown> = Promise.resolve();
+  const toggle = (member: Pick<Member, 'child' | 'start' | 'end'>) => {
+    toggled = toggled.then(async () => await (member.child.code === undefined ? member.end() : member.start()));
+  };
   process.stdin.setRawMode?.(true);
   process.stdin.on('data', (pressed) => {
     const text = pressed.toString();
     if (text === 'q' || text === '\u0003') resolve();
-    if (text === 'h') void toggle(home);
-    if (text === 'r') void toggle(redis!);
+    if (text === 'h') toggle(home);
+    if (text === 'r') toggle(redis!);
     const node = nodes[Number(text) - 1];
-    if (node !== undefined) void toggle(node);
+    if (node !== undefined) toggle(node);
   });
   await promise;
+  await toggled;
   process.stdin.setRawMode?.(false);
   process.stdin.pause();
 }
 
 /** A line for each program, with the values of its metrics. */
-async function show({ home, nodes }: Cluster, asked: { answers: number; failures: number }): Promise<string> {
+async function show({ home, nodes, redis }: Cluster, asked: { answers: number; failures: number }): Promise<string> {
   const lines = await Promise.all(
     [home, ...nodes].map(async (member) => {
       const metrics = await member.scrape().catch(() => undefined);
       if (metrics === undefined) return `${member.name.padEnd(6)} does not run`;
       const requests = metrics.sum('bookreel_http_requests_total');
       const own = [...metrics.names].filter((name) => name.startsWith('bookreel_node_'));
-      const values = own.map((name) => `${name.slice('bookreel_node_'.length)} ${metrics.sum(name)}`);
+      const values = own.map(
+        (name) => `${name.slice('bookreel_node_'.length)} ${Number(metrics.sum(name).toFixed(1))}`,
+      );
       return [member.name.padEnd(6), `requests ${requests}`, ...values].join('  ');
     }),
   );
+  lines.push(`redis  ${redis!.child.code === undefined ? 'runs' : 'does not run'}`);
   return `\n${asked.answers} answers, ${asked.failures} failures\n${lines.join('\n')}`;
 }
 

@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface ChildOptions {
@@ -11,7 +11,7 @@ export interface ChildOptions {
 export interface Child extends AsyncDisposable {
   readonly pid: number;
   readonly exited: Promise<number>;
-  /** Undefined while it runs. */
+  /** Undefined while it runs; 128 and the number of the signal that ended it. */
   readonly code: number | undefined;
   stdout(): string;
   stderr(): string;
@@ -41,7 +41,8 @@ export function startChild(command: readonly string[], options: ChildOptions = {
     pid: child.pid,
     exited: child.exited,
     get code() {
-      return child.exitCode ?? undefined;
+      const { exitCode, signalCode } = child;
+      return exitCode ?? (signalCode === null ? undefined : 128 + constants.signals[signalCode as NodeJS.Signals]);
     },
     stdout,
     stderr,
