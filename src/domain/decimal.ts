@@ -162,18 +162,12 @@ export function smallestUnits(value: number): bigint {
   return BigInt(`${whole}${fraction.padEnd(DECIMAL_PLACES_MAX, '0')}`);
 }
 
-/** a - b in digits, without rounding: the difference of the shortest decimals of two doubles. */
+/** a - b without rounding, as an integer with an exponent, `-325e-2`: the difference of the shortest decimals of two doubles. */
 export function differenceText(a: number, b: number): string {
   const [first, second] = [unitsOf(a), unitsOf(b)];
-  const places = Math.max(first.places, second.places, 0);
+  const places = Math.max(first.places, second.places);
   const scaled = ({ units, places: own }: typeof first) => units * 10n ** BigInt(places - own);
-  const difference = scaled(first) - scaled(second);
-  const digits = String(difference)
-    .replace('-', '')
-    .padStart(places + 1, '0');
-  const whole = digits.slice(0, digits.length - places);
-  const fraction = digits.slice(whole.length).replace(/0+$/, '');
-  return `${difference < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
+  return `${scaled(first) - scaled(second)}e${-places}`;
 }
 
 function unitsOf(value: number): { readonly units: bigint; readonly places: number } {

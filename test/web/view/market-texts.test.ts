@@ -3,11 +3,37 @@ import fc from 'fast-check';
 import { differenceText } from '../../../src/domain/decimal.ts';
 import { TIMEFRAMES } from '../../../src/domain/timeframe.ts';
 import { settlementSource } from '../../../src/domain/winner-check.ts';
-import { clockText, distanceText, marketTitle, priceText } from '../../../src/web/browser/view/market-texts.ts';
+import {
+  axisText,
+  clockText,
+  distanceText,
+  exactText,
+  marketTitle,
+} from '../../../src/web/browser/view/market-texts.ts';
 import { priceAt, shownReference } from '../../../src/web/browser/view/reference-prices.ts';
 
-test('a price of a coin is shown in cents, or with six digits where these are more', () => {
-  expect([90460.21, 0.00001234, 77643.36752000001].map(priceText)).toEqual(['90,460.21', '0.00001234', '77,643.37']);
+describe('a recorded price', () => {
+  test('is shown with all its digits', () => {
+    // Prices of Chainlink, as it publishes them.
+    const recorded = [77643.36752000001, 75070.33193718485, 0.0973871234567891, 2.12345678, 1e-7, 90460.21];
+    expect(recorded.map(exactText)).toEqual([
+      '77,643.36752000001',
+      '75,070.33193718485',
+      '0.0973871234567891',
+      '2.12345678',
+      '0.0000001',
+      '90,460.21',
+    ]);
+    fc.assert(
+      fc.property(fc.double({ min: 1e-9, max: 1e15, noNaN: true }), (price) => {
+        expect(Number(exactText(price).replaceAll(',', ''))).toBe(price);
+      }),
+    );
+  });
+
+  test('is rounded on an axis: cents, or six digits where these are more', () => {
+    expect([90460.21, 0.00001234, 77643.36752000001].map(axisText)).toEqual(['90,460.21', '0.00001234', '77,643.37']);
+  });
 });
 
 test('an instant and a title have the date where the day differs from that of the start', () => {
@@ -28,8 +54,8 @@ describe('the distance to the strike', () => {
   test.each([
     [90363.46, 90460.21, '96.75 below'],
     [77644.65, 77643.36752, '1.28248 above'],
-    [0.30000000000000004, 0.1, '0.2 above'],
-    [0.1, 0.30000000000000004, '0.2 below'],
+    [0.30000000000000004, 0.1, '0.20000000000000004 above'],
+    [0.1, 0.30000000000000004, '0.20000000000000004 below'],
     [1e-7, 3e-9, '0.000000097 above'],
     [1234567.5, 1, '1,234,566.5 above'],
     [76211.80016560019, 76211.80016560019, 'at the strike'],
@@ -44,10 +70,8 @@ describe('the distance to the strike', () => {
         const [first, second] = [a, b].map((units) => Number(`${units}e-${places}`));
         const text = differenceText(first!, second!);
         // The oracle counts in units of the last place.
-        const [whole = '', fraction = ''] = text.replace('-', '').split('.');
-        const units = BigInt(whole + fraction.padEnd(places, '0')) * (text.startsWith('-') ? -1n : 1n);
-        expect(units).toBe(a - b);
-        expect(text).not.toMatch(/\.\d*0$|^-0$|^-?0\d/);
+        const [units = '', power = ''] = text.split('e');
+        expect(BigInt(units) * 10n ** BigInt(places + Number(power))).toBe(a - b);
       }),
     );
   });

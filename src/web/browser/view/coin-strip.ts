@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { priceText } from './market-texts.ts';
+import { axisText } from './market-texts.ts';
 import { type BandFrame, plotBand, writeTag } from './plot-band.ts';
 import type { ReferencePrices } from './reference-prices.ts';
 import type { Span } from './span.ts';
@@ -42,7 +42,7 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
     axes: [
       {
         ...{ scale: 'coin', side: 1, space: PIXELS_PER_PRICE },
-        values: (plot, prices) => prices.map((price) => (isBelowTag(plot, price, shown()) ? null : priceText(price))),
+        values: (plot, prices) => prices.map((price) => (isBelowTag(plot, price, shown()) ? null : axisText(price))),
       },
     ],
     series: [
@@ -65,7 +65,7 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
       for (const { price, y, colour, dash } of levels.sort((a, b) => a.y - b.y)) {
         drawLevel(plot, price, window, colour, dash);
         below = Math.max(y, below);
-        writeTag(plot, frame.colours, { text: priceText(price), colour, y: below });
+        writeTag(plot, frame.colours, { text: axisText(price), colour, y: below });
         below += TAG_HEIGHT;
       }
     },

@@ -7,7 +7,7 @@ import { Ladders } from './ladders.tsx';
 import { Legend } from './legend.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
-import { clockText, coverageText, distanceText, marketTitle, priceText } from './market-texts.ts';
+import { clockText, coverageText, distanceText, exactText, marketTitle } from './market-texts.ts';
 import { stateNow } from './page-now.ts';
 import { priceAt } from './reference-prices.ts';
 import { Scrubber } from './scrubber.tsx';
@@ -116,7 +116,7 @@ function MarketFigures({ explorer, shown: { state } }: MarketContent) {
             <div key={nth} class="figure">
               <dt>{title}</dt>
               <dd>
-                {priceText(price)}{' '}
+                {exactText(price)}{' '}
                 {nth > 0 && strike !== undefined && (
                   <span class={`outcome ${directionOf(strike, price)}`}>{distanceText(price, strike)}</span>
                 )}

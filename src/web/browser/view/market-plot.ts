@@ -10,7 +10,7 @@ import { type CoinPrices, coinStrip } from './coin-strip.ts';
 import { type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
 import { type CellFigures, cellAt, columnAt } from './heat-map-figures.ts';
 import type { LoadedHeatMaps } from './heat-map-loader.ts';
-import { priceText } from './market-texts.ts';
+import { axisText } from './market-texts.ts';
 import type { OwnOrder } from './own-orders.ts';
 import { perFrame } from './per-frame.ts';
 import { BAND_PADDING, type BandFrame, type PlotEvent, TIME_AXIS_HEIGHT } from './plot-band.ts';
@@ -367,7 +367,7 @@ export class MarketPlot {
     const { left } = this.#gutters.peek();
     const place = isCoin ? `${left + this.areaWidth.peek()}px` : `calc(${left}px - 100%)`;
     value.textContent = isCoin
-      ? priceText(coin.plot.posToVal(y - coin.top, 'coin'))
+      ? axisText(coin.plot.posToVal(y - coin.top, 'coin'))
       : (price?.toFixed(LABEL_DECIMALS) ?? '');
     value.style.transform = `translate(${place}, calc(${y}px - 50%))`;
   }

@@ -9,8 +9,10 @@ import { countText } from './view-texts.ts';
 
 type TitledMarket = Pick<MarketResource, 'symbol' | 'timeframe' | 'startTime' | 'endTime'>;
 
+/** At most as many digits as the shortest text of a double has, and a difference of two such decimals. */
+const EXACT = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 21, signDisplay: 'never' });
 /** Cents, or six digits where these are more. */
-const FIGURE = new Intl.NumberFormat('en-US', {
+const SHORT = new Intl.NumberFormat('en-US', {
   maximumFractionDigits: 2,
   maximumSignificantDigits: 6,
   roundingPriority: 'morePrecision',
@@ -24,17 +26,22 @@ export function marketTitle({ symbol, timeframe, startTime, endTime }: TitledMar
   return `${symbol.toUpperCase()} ${timeframe}, ${DAY.format(startMs)} ${startTime.slice(0, 4)}, ${startTime.slice(11, 16)}–${end} UTC`;
 }
 
-/** The price of a coin, rounded to cents, or to six digits where these are more: `90,460.21`, `2.12346`. */
-export function priceText(price: number): string {
-  return FIGURE.format(price);
+/** A recorded decimal with all its digits, in groups: `77,643.36752000001`. */
+export function exactText(decimal: number): string {
+  // The shortest text of a double is the recorded decimal; its value in binary has more digits.
+  return EXACT.format(`${decimal}`);
 }
 
-/** The side of the strike that a price is on, and how far from it, rounded as priceText does: `3.25 below`. At the strike up wins. */
+/** The price of a coin on an axis, rounded to cents, or to six digits where these are more: `90,460.21`, `2.12346`. */
+export function axisText(price: number): string {
+  return SHORT.format(price);
+}
+
+/** The side of the strike that a price is on, and how far from it: `3.25 below`. At the strike up wins. */
 export function distanceText(price: number, strike: number): string {
-  const distance = differenceText(price, strike);
-  if (distance === '0') return 'at the strike';
-  const isBelow = distance.startsWith('-');
-  return `${FIGURE.format(distance.replace('-', '') as `${number}`)} ${isBelow ? 'below' : 'above'}`;
+  if (price === strike) return 'at the strike';
+  const distance = EXACT.format(differenceText(price, strike) as `${number}`);
+  return `${distance} ${price < strike ? 'below' : 'above'}`;
 }
 
 /** The recorded part of a market, in one line. Undefined: the tier lacks books. */
@@ -52,8 +59,8 @@ export function coverageText(coverage: CoverageResource | undefined): string {
   const [oneSided, crossed] = (['oneSided', 'crossed'] as const).map((kind) =>
     outcomes.reduce((sum, outcome) => sum + outcome[kind], 0),
   );
-  if (oneSided! > 0) parts.push(`${FIGURE.format(oneSided!)} one-sided`);
-  if (crossed! > 0) parts.push(`${FIGURE.format(crossed!)} crossed`);
+  if (oneSided! > 0) parts.push(`${oneSided} one-sided`);
+  if (crossed! > 0) parts.push(`${crossed} crossed`);
   return parts.join(', ');
 }
 
@@ -99,5 +106,5 @@ export function spanText({ from, to }: Span): string {
 
 /** `53.45 shares`. */
 export function sharesText(shares: number): string {
-  return `${FIGURE.format(shares)} shares`;
+  return `${exactText(shares)} shares`;
 }

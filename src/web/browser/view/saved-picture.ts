@@ -2,7 +2,7 @@ import { roundedSize } from '../../../domain/heat-map-picture.ts';
 import type { Explorer, ShownMarket } from './explorer.ts';
 import { cssColour } from './heat-map-cells.ts';
 import type { MarketPlot } from './market-plot.ts';
-import { marketTitle, priceText, spanText } from './market-texts.ts';
+import { exactText, marketTitle, spanText } from './market-texts.ts';
 
 const [HEAD, FOOT, MARGIN, SHADE] = [62, 64, 16, 2] as const;
 
@@ -40,8 +40,8 @@ export async function savedPicture(
   const facts = [
     market.slug,
     spanText(state.time.peek()),
-    coin.strike === undefined ? '' : `strike ${priceText(coin.strike)}`,
-    coin.final === undefined ? '' : `final price ${priceText(coin.final)}`,
+    coin.strike === undefined ? '' : `strike ${exactText(coin.strike)}`,
+    coin.final === undefined ? '' : `final price ${exactText(coin.final)}`,
     market.winner === null ? '' : `${market.winner} won`,
   ];
   write(
