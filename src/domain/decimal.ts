@@ -158,8 +158,8 @@ function fromSmallestUnits(units: bigint): number {
 
 /** A non-negative decimal in units of its last possible place. */
 export function smallestUnits(value: number): bigint {
-  const [whole = '', fraction = ''] = decimalText(value).split('.');
-  return BigInt(`${whole}${fraction.padEnd(DECIMAL_PLACES_MAX, '0')}`);
+  const { units, places } = unitsOf(value);
+  return units * 10n ** BigInt(DECIMAL_PLACES_MAX - places);
 }
 
 /** a - b without rounding, as an integer with an exponent, `-325e-2`: the difference of the shortest decimals of two doubles. */

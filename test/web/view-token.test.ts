@@ -71,6 +71,8 @@ describe('a token of a signed-in browser', () => {
     await using site = await startRecorded();
     const browser = await site.signedIn(ADA);
     const limited = keyOf(site, { name: 'limited', asOfMs: Date.UTC(2026, 3, 16, 7, 11) });
+    // A key that sees all of its data comes before one of a higher tier that does not.
+    const competition = keyOf(site, { tier: 'enterprise', asOfMs: Date.UTC(2026, 3, 16, 7, 11) });
     const free = keyOf(site, { tier: 'free' });
     const best = keyOf(site, { name: 'best' });
     const slow = keyOf(site, { requestsPerMinute: 1 });
@@ -81,7 +83,7 @@ describe('a token of a signed-in browser', () => {
       key: { id: best, name: 'best', tier: 'pro' },
       tier: { id: 'pro', routes: null },
     });
-    expect(found.keys.map(({ id }) => id)).toEqual([best, slow, limited, free]);
+    expect(found.keys.map(({ id }) => id)).toEqual([best, slow, competition, limited, free]);
     const snapshotsWith = async (token: string) => {
       const { data } = (await (await get(site, token, SNAPSHOTS)).json()) as { data: object[] };
       return data.length;

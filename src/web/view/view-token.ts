@@ -45,7 +45,7 @@ export function viewTokensOf(
 }
 
 /**
- * POST /view/token: a token for one key of the signed-in person; the body `{"keyId"}` names it, else it is the one with the widest access. Throws
+ * POST /view/token: a token for one key of the signed-in person; the body `{"keyId"}` names it, else it is the first one of `validKeys`. Throws
  * 'forbidden' for a request of another site, 'unauthenticated' without a session, 'not-found' for a key that the account does not have,
  * 'conflict' for an account without a valid key, 'malformed-request' for another body.
  */
@@ -80,7 +80,7 @@ function sampleResource({ samples, nowMs }: ViewTokenDeps, { tier }: KeyHolder) 
   return sample === undefined ? null : { symbol: sample.symbol, slug: sample.slug, conditionId: sample.conditionId };
 }
 
-/** The owner of a new token, and the owner's valid keys, the one with the widest access first. */
+/** The owner of a new token, and the owner's valid keys, see `validKeys`. */
 function ownerOf(deps: ViewTokenDeps, context: RequestContext) {
   const { service, registry, nowMs } = deps;
   const { request } = context;
@@ -100,6 +100,7 @@ function ownerOf(deps: ViewTokenDeps, context: RequestContext) {
 
 type Owner = Omit<ViewTokenGrant, 'keyId'> & { readonly keys: readonly KeyHolder[] };
 
+/** Keys that read books first, then those without a limit of time or with a later one, then those of higher tiers. */
 function validKeys(registry: Registry, keys: readonly { readonly id: string }[], nowMs: InstantMs): KeyHolder[] {
   const { database, keyDirectory, tiers } = registry;
   return database.readShared(() => {
@@ -107,10 +108,12 @@ function validKeys(registry: Registry, keys: readonly { readonly id: string }[],
     const holders = keys.flatMap(({ id }) => keyDirectory.findById(id, nowMs) ?? []);
     const limitMs = ({ key }: KeyHolder) => key.asOfMs ?? Number.MAX_SAFE_INTEGER;
     const perMinute = ({ key, tier }: KeyHolder) => key.requestsPerMinute ?? tier.requestsPerMinute;
+    const hasBooks = ({ tier }: KeyHolder) => Number(grantsRoute(tier, 'snapshots'));
     return holders.toSorted(
       (a, b) =>
-        (rank.get(b.tier.id) ?? -1) - (rank.get(a.tier.id) ?? -1) ||
+        hasBooks(b) - hasBooks(a) ||
         limitMs(b) - limitMs(a) ||
+        (rank.get(b.tier.id) ?? -1) - (rank.get(a.tier.id) ?? -1) ||
         perMinute(b) - perMinute(a) ||
         b.key.createdMs - a.key.createdMs,
     );

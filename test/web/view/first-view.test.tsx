@@ -107,12 +107,14 @@ describe('The ladder', () => {
     [89_999, 'Up: not known since a gap at 21:51:10.000.'],
     [90_000, undefined],
     [90_001, 'Up: nothing is recorded later.'],
-  ])('%d ms after the start says %p', (atMs, text) => {
+    // Later books are still to come.
+    [90_001, undefined, true],
+  ])('%d ms after the start says %p', (atMs, text, isOpen = false) => {
     const { coverage } = recorded(60_000, 90_000);
     const gaps = [{ from: iso(70_000), to: iso(80_000) }] as never;
     const snapshot = [60_000, 90_000].findLast((ms) => ms <= atMs);
     const shown = snapshot === undefined ? undefined : book(snapshot, levels(0.5));
-    const unknown = unknownText({ ...coverage!, gaps }, 'up', START_MS + atMs, shown);
+    const unknown = unknownText({ ...coverage!, gaps }, 'up', START_MS + atMs, shown, isOpen);
     const html = renderToString(<Ladder outcome="up" snapshot={shown} unknown={unknown} own={[]} startMs={START_MS} />);
     if (text === undefined) expect(unknown).toBeUndefined();
     // The reason is before the last book.
@@ -142,7 +144,8 @@ describe('The ladder', () => {
         const window = { outcome: 'up', fromMs: atMs, toMs: atMs, columns: 1 } as const;
         const { coverage } = recorded(Math.min(...unordered), Math.max(...unordered));
         const listed = ranges.map(({ fromMs, toMs }) => ({ from: iso(fromMs - START_MS), to: iso(toMs - START_MS) }));
-        const text = unknownText({ ...coverage!, gaps: listed as never }, 'up', atMs, recording.before('up', atMs));
+        const shown = recording.before('up', atMs);
+        const text = unknownText({ ...coverage!, gaps: listed as never }, 'up', atMs, shown, false);
         expect(text === undefined).toBe(recording.heatMap(window).columns[0]!.book !== undefined);
       }),
       { numRuns: 1000 },

@@ -35,6 +35,22 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
     gradient.addColorStop(at, withAlpha(ask, alpha));
     return gradient;
   };
+  /** The tags of the strike and of the final price from top to bottom: none covers another. */
+  const tagsOf = (plot: uPlot) => {
+    const { strike, final } = shown();
+    let below = 0;
+    return [
+      { price: strike, colour: ink, dash: [6, 4] },
+      { price: final, colour: final! >= (strike ?? final!) ? bid : ask, dash: [2, 3] },
+    ]
+      .flatMap(({ price, ...how }) => (price === undefined ? [] : { ...how, price, y: plot.valToPos(price, 'coin') }))
+      .sort((a, b) => a.y - b.y)
+      .map((tag) => {
+        const y = Math.max(tag.y, below);
+        below = y + TAG_HEIGHT;
+        return { ...tag, y };
+      });
+  };
   return plotBand(element, frame, {
     name: () => shown().name,
     height,
@@ -42,7 +58,12 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
     axes: [
       {
         ...{ scale: 'coin', side: 1, space: PIXELS_PER_PRICE },
-        values: (plot, prices) => prices.map((price) => (isBelowTag(plot, price, shown()) ? null : axisText(price))),
+        // A tag hides the prices that it would cover.
+        values: (plot, prices) => {
+          const tags = tagsOf(plot);
+          const isCovered = (y: number) => tags.some((tag) => Math.abs(tag.y - y) < TAG_HEIGHT);
+          return prices.map((price) => (isCovered(plot.valToPos(price, 'coin')) ? null : axisText(price)));
+        },
       },
     ],
     series: [
@@ -54,28 +75,12 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
     ],
     data: [[], []],
     drawOver(plot) {
-      const { strike, final, window } = shown();
-      const levels = [
-        { price: strike, colour: ink, dash: [6, 4] },
-        { price: final, colour: final! >= (strike ?? final!) ? bid : ask, dash: [2, 3] },
-      ].flatMap(({ price, ...how }) =>
-        price === undefined ? [] : [{ ...how, price, y: plot.valToPos(price, 'coin') }],
-      );
-      let below = 0;
-      for (const { price, y, colour, dash } of levels.sort((a, b) => a.y - b.y)) {
-        drawLevel(plot, price, window, colour, dash);
-        below = Math.max(y, below);
-        writeTag(plot, frame.colours, { text: axisText(price), colour, y: below });
-        below += TAG_HEIGHT;
+      for (const { price, y, colour, dash } of tagsOf(plot)) {
+        drawLevel(plot, price, shown().window, colour, dash);
+        writeTag(plot, frame.colours, { text: axisText(price), colour, y });
       }
     },
   });
-}
-
-/** Says whether the tag of the strike or of the final price would cover a price on the axis. */
-function isBelowTag(plot: uPlot, price: number, { strike, final }: CoinPrices): boolean {
-  const yOf = (one: number) => plot.valToPos(one, 'coin');
-  return [strike, final].some((one) => one !== undefined && Math.abs(yOf(one) - yOf(price)) < TAG_HEIGHT);
 }
 
 /** The range of the prices in view, of the strike and of the final price, with some room; none without any. */

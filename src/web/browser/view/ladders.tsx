@@ -2,12 +2,14 @@ import type { MarketContent } from './explorer.ts';
 import { Ladder } from './ladder.tsx';
 import { hasBooks } from './market-reader.ts';
 import { unknownText } from './market-texts.ts';
+import { stateNow } from './page-now.ts';
 import { LADDER_DEPTHS, outcomesOf } from './view-choices.ts';
 
 /** The ladders of the shown outcomes at the chosen instant. */
 export function Ladders({ explorer, shown }: MarketContent) {
   const { state, coverage } = shown;
   const ladders = explorer.feed.shown.value;
+  const isOpen = stateNow(shown.market, explorer.connection, explorer.clock) === 'open';
   return (
     <div class="card ladders">
       <div class="row spread">
@@ -32,7 +34,7 @@ export function Ladders({ explorer, shown }: MarketContent) {
       {ladders !== undefined ? (
         outcomesOf(ladders.query.choice).map((outcome) => {
           const snapshot = ladders.snapshots.find((one) => one.outcome === outcome);
-          const unknown = coverage && unknownText(coverage, outcome, ladders.query.atMs, snapshot);
+          const unknown = coverage && unknownText(coverage, outcome, ladders.query.atMs, snapshot, isOpen);
           return (
             <Ladder
               key={outcome}

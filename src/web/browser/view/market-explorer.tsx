@@ -134,10 +134,10 @@ function MarketStatus({ explorer, shown }: MarketContent) {
   const clock = explorer.clock?.shown.value;
   return (
     <div class="row">
+      {explorer.loader.isLoading.value && <span class="badge loading">loading …</span>}
       <span class={`badge ${state}`}>
         {state === 'open' ? state : state === 'over' ? 'result not recorded' : `${state} won`}
       </span>
-      {explorer.loader.isLoading.value && <span class="badge">loading …</span>}
       {clock !== undefined && (
         <>
           <span class="badge warn">

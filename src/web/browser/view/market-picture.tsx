@@ -6,6 +6,7 @@ import type { CoinPrices } from './coin-strip.ts';
 import type { MarketContent } from './explorer.ts';
 import { listenToGestures } from './gestures.ts';
 import { MarketPlot, type Pointed } from './market-plot.ts';
+import { hasBooks } from './market-reader.ts';
 import { clockText, coverageText, distanceText, exactText, marketTitle, sharesText } from './market-texts.ts';
 import { pressKey } from './plot-keys.ts';
 import { priceAt } from './reference-prices.ts';
@@ -70,6 +71,7 @@ export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
       onKeyDown={onKeyDown}
     >
       <div ref={picture} class="picture-area" role="img" aria-label={summary} />
+      {!hasBooks(shown) && <p class="nothing quiet">{coverageText(coverage)}</p>}
       {pointed !== undefined && (
         <PointerTip
           pointed={pointed}

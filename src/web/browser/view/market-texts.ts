@@ -66,13 +66,14 @@ export function coverageText(coverage: CoverageResource | undefined): string {
 
 /**
  * Why the book of an instant is not known, as the heat map has it; undefined: it is known. `snapshot`: the last one at or before the
- * instant; undefined: there is none.
+ * instant; undefined: there is none. While the market is open, later books are still to come.
  */
 export function unknownText(
   { outcomes, gaps }: CoverageResource,
   name: Outcome,
   atMs: number,
   snapshot: Pick<Snapshot, 'timestamp'> | undefined,
+  isOpen: boolean,
 ): string | undefined {
   const { first, last } = outcomes.find(({ outcome }) => outcome === name)!;
   if (first === null) return 'no book is recorded.';
@@ -80,7 +81,7 @@ export function unknownText(
   if (snapshot === undefined) return `no book yet, the first one is of ${clockText(ofMs, atMs)}.`;
   const gap = gaps.find(({ from, to }) => Date.parse(from) <= atMs && Date.parse(to) > ofMs && ofMs < atMs);
   if (gap !== undefined) return `not known since a gap at ${clockText(Date.parse(gap.from), atMs)}.`;
-  return atMs > Date.parse(last!) ? 'nothing is recorded later.' : undefined;
+  return !isOpen && atMs > Date.parse(last!) ? 'nothing is recorded later.' : undefined;
 }
 
 /** The time of the last book; empty without books. */

@@ -40,7 +40,7 @@ export interface BandContent {
 /** Above and below a plotting area: half of a label. */
 export const BAND_PADDING = 8;
 /** Two lines: the date is below the time. */
-export const TIME_AXIS_HEIGHT = 36;
+export const TIME_AXIS_HEIGHT = 42;
 const DAY_MS = 86_400_000;
 const PIXELS_PER_TIME = 92;
 const PIXELS_PER_CHARACTER = 7;
