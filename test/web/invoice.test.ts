@@ -80,8 +80,8 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
     expect(rowsOf(text, 'Services')).toEqual([
       {
         Service: 'Pro of bookreel, 30 days',
-        'From (UTC)': timeText(settledMs!),
-        'Until (UTC)': timeText(settledMs! + TERM_MS),
+        From: timeText(settledMs!),
+        Until: timeText(settledMs! + TERM_MS),
         Quantity: '1',
         Amount: '$45.79',
       },

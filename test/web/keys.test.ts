@@ -213,7 +213,7 @@ test('The list has keys that expired, with their limits and last use, and none o
   expect(rowsOf(text, 'Keys')).toEqual([
     {
       Name: `pinned expired 1,234 a minute ${apiKey.prefix}…`,
-      Tier: 'pro',
+      Tier: 'Pro',
       'Requests in 30 days': '1',
       'Last used': '2026-06-01 00:02 UTC',
       Expires: '2026-06-01 00:01 UTC',
@@ -244,7 +244,10 @@ test('A key is renamed by its owner alone, and its list has tier and requests of
   expect((await rename(ada, ' <i>bot</i> ')).status).toBe(303);
   expect(keysOf(site)[0]!.name).toBe('<i>bot</i>');
   const [row] = rowsOf((await ada.open('/account/keys')).text, 'Keys');
-  expect(row).toMatchObject({ Tier: 'free', 'Requests in 30 days': '0' });
+  expect(row).toMatchObject({ Tier: 'Free', 'Requests in 30 days': '0' });
+  // The activity has the name that the key has now.
+  const activity = rowsOf((await ada.open('/account')).text, 'Latest activity').map((entry) => entry.Activity);
+  expect(activity).toContain('Created the key <i>bot</i>');
   expect((await rename(await site.signedIn(EVE), 'mine')).status).toBe(404);
   expect((await rename(ada, 'a\u0000b')).status).toBe(400);
   expect(keysOf(site)[0]!.name).toBe('<i>bot</i>');

@@ -184,7 +184,7 @@ function FirstRequests({ coin, tier, keyTier, origin }: Example & Pick<QuickStar
           )}
         </p>
         <Copyable id="first-request" label="Copy" text={own[0]!} />
-        {hasBooks && <Commands lines={books} />}
+        {hasBooks && <Copyable id="first-books" label="Copy" text={books.join('\n')} />}
       </li>
       {!hasBooks && (
         <li class="card">
@@ -193,7 +193,11 @@ function FirstRequests({ coin, tier, keyTier, origin }: Example & Pick<QuickStar
             They need a tier that has them, such as <a href="/pricing">{tier.name}</a>. These commands print the first
             two order book snapshots of that market:
           </p>
-          <Commands lines={own[0] === markets ? books : [markets!, ...books]} />
+          <Copyable
+            id="first-books"
+            label="Copy"
+            text={(own[0] === markets ? books : [markets!, ...books]).join('\n')}
+          />
         </li>
       )}
     </>

@@ -131,19 +131,19 @@ function ReplayList({ shown }: { readonly shown: readonly ShownReplay[] }) {
       {shown.length === 0 ? (
         <p>There is no replay: create one with the command below.</p>
       ) : (
-        shown.map((replay) => <ReplayCard key={replay.id} replay={replay} />)
+        shown.map((replay) => <ReplayCard key={replay.id} replay={replay} isOne={shown.length === 1} />)
       )}
     </>
   );
 }
 
-function ReplayCard({ replay }: { readonly replay: ShownReplay }) {
+function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly isOne: boolean }) {
   const { id, isFirst, state, now, from, to, speed, coins, markets, clients, traded, paper, accounts } = replay;
   return (
     <section class="card" data-replay={`${id} ${state} ${speed}`}>
       <h3 class="row">
         <code>{id}</code> <span class={state === 'running' ? 'badge good' : 'badge'}>{state}</span>
-        {isFirst && <span class="badge">the first one</span>}
+        {isFirst && !isOne && <span class="badge">has the addresses below</span>}
       </h3>
       <p class="price">
         <span class="hidden">Clock</span> <span data-fact="now">{now}</span>
@@ -172,6 +172,9 @@ function ReplayCard({ replay }: { readonly replay: ShownReplay }) {
           ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
         }}
       />
+      <a class="button primary" href={isFirst ? '/view' : `/view?replay=${id}`}>
+        See its markets
+      </a>
     </section>
   );
 }

@@ -71,8 +71,8 @@ export function invoicePage(
           label="Services"
           columns={[
             { heading: 'Service', class: 'long', cell: () => `${tier.name} of bookreel, 30 days` },
-            { heading: 'From (UTC)', cell: () => <Time ms={term?.startsMs} or="–" /> },
-            { heading: 'Until (UTC)', cell: () => <Time ms={term?.endsMs} or="–" /> },
+            { heading: 'From', cell: () => <Time ms={term?.startsMs} or="–" /> },
+            { heading: 'Until', cell: () => <Time ms={term?.endsMs} or="–" /> },
             { heading: 'Quantity', class: 'number', cell: () => 1 },
             { heading: 'Amount', class: 'number', cell: () => net },
           ]}

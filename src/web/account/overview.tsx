@@ -16,6 +16,7 @@ import { Time, Until } from '../time.tsx';
 import { lastRange } from '../usage/usage-range.tsx';
 import { Figure, REFUSALS, Route, UsageTable } from '../usage/usage-tables.tsx';
 import { firstRequests } from './first-requests.ts';
+import { nameOf } from './keys.tsx';
 
 const ENTRIES_MAX = 6;
 const KEYS_MAX = 10;
@@ -24,9 +25,10 @@ const KEYS_MAX = 10;
 export async function overviewPage(deps: WebDeps, person: Person): Promise<Answer> {
   const { registry, service } = deps;
   const nowMs = deps.nowMs();
-  const { account, keyIds } = registry.database.read(() => ({
+  const { account, keyIds, names } = registry.database.read(() => ({
     account: overviewOf(registry, nowMs, person.account),
     keyIds: registry.apiKeys.idsOf(person.account.id),
+    names: new Map(registry.apiKeys.ofAccount(person.account.id).map((key) => [key.id, nameOf(key)])),
   }));
   const usedIn = async (last: '24h' | '30d') =>
     await usageOf(service.activity.usage, keyIds, lastRange(last, nowMs), nowMs);
@@ -70,7 +72,11 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
       ) : (
         <FirstSteps hasKey={account.validKeys > 0} commands={firstRequests(deps, account.tier)} />
       )}
-      <Latest entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })} ownId={account.id} />
+      <Latest
+        entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })}
+        ownId={account.id}
+        names={names}
+      />
     </>,
   );
 }
@@ -189,14 +195,25 @@ function actorText(actorId: number | undefined, ownId: number): string {
   return actorId === ownId ? 'you' : 'an admin';
 }
 
-function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; readonly ownId: number }) {
+interface LatestContent {
+  readonly entries: readonly AuditRecord[];
+  readonly ownId: number;
+  /** Those of the keys that are not revoked, by id. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+function Latest({ entries, ownId, names }: LatestContent) {
   return (
     <Table
       label="Latest activity"
       isTitled
       isDense
       columns={[
-        { heading: 'Activity', class: 'long', cell: auditSentence },
+        {
+          heading: 'Activity',
+          class: 'long',
+          cell: (entry) => auditSentence(entry).replace(/key_\w+/, (id) => names.get(id) ?? id),
+        },
         { heading: 'By', isPlain: true, cell: ({ actorId }) => actorText(actorId, ownId) },
         { heading: 'Time', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },
       ]}
