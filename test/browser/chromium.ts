@@ -32,7 +32,11 @@ export type ColorScheme = 'light' | 'dark';
 /** A page, by what people see of it. */
 export interface Page {
   goto(url: string, options?: { readonly waitUntil: 'load' | 'networkidle' }): Promise<BrowserResponse | null>;
-  emulateMedia(options: { readonly colorScheme: ColorScheme; readonly reducedMotion?: 'reduce' }): Promise<void>;
+  emulateMedia(options: {
+    readonly colorScheme: ColorScheme;
+    readonly reducedMotion?: 'reduce';
+    readonly media?: 'screen' | 'print';
+  }): Promise<void>;
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
   setDefaultTimeout(ms: number): void;
   screenshot(options: { readonly path: string; readonly fullPage: boolean }): Promise<unknown>;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { HAS_ANVIL } from '../billing/anvil.ts';
 import { HAS_CHROMIUM, openPage, type WatchedPage } from './chromium.ts';
 import { type DemoService, startDemoService } from './demo-service.ts';
 import { axeFindings, cutOff, keyboardFindings, overflowing, unfold } from './page-checks.ts';
@@ -56,6 +57,25 @@ describe.skipIf(!HAS_CHROMIUM)(
         .filter((url) => !/^(?:data|blob):/.test(url))
         .map((url) => new URL(url).origin);
       expect([...new Set(origins)]).toEqual([new URL(shown.path(service)).origin]);
+    });
+
+    test.skipIf(!HAS_ANVIL)('An invoice prints as a document: a table with headings, dark on white.', async () => {
+      const { page } = watched;
+      await showPage(page, service, OWN_PAGES.find(({ name }) => name === 'invoice')!, before);
+      // A4 without its margins.
+      await page.setViewportSize({ width: 718, height: 1046 });
+      await page.emulateMedia({ colorScheme: 'dark', media: 'print' });
+      const printed = await page.evaluate<object>(`({
+        headings: document.querySelector('thead').getBoundingClientRect().height > 10,
+        row: getComputedStyle(document.querySelector('tbody tr')).display,
+        scheme: getComputedStyle(document.documentElement).colorScheme,
+        wider: document.documentElement.scrollWidth > innerWidth,
+        controls: [...document.querySelectorAll('button, nav, form')].filter(({ offsetHeight }) => offsetHeight > 0).length,
+        links: [...document.querySelectorAll('.invoice a')].filter(({ offsetHeight }) => offsetHeight > 0).length,
+      })`);
+      const document = { headings: true, row: 'table-row', scheme: 'light', wider: false };
+      expect(printed).toEqual({ ...document, controls: 0, links: 0 });
+      await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
     });
 
     test('no link leads to a missing page', async () => {

@@ -172,9 +172,11 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
           ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
         }}
       />
-      <a class="button primary" href={isFirst ? '/view' : `/view?replay=${id}`}>
-        See its markets
-      </a>
+      <p>
+        <a class="button primary" href={isFirst ? '/view' : `/view?replay=${id}`}>
+          See its markets
+        </a>
+      </p>
     </section>
   );
 }

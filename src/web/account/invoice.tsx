@@ -62,7 +62,14 @@ export function invoicePage(
               buyer !== '' ? (
                 <Lines text={buyer} />
               ) : (
-                <>not named yet{!anyAccount && [': ', <a href={`${PLAN_PATH}#buyer`}>name the buyer</a>]}</>
+                <>
+                  not named yet
+                  {!anyAccount && (
+                    <span class="screen-only">
+                      : <a href={`${PLAN_PATH}#buyer`}>name the buyer</a>
+                    </span>
+                  )}
+                </>
               ),
             Date: <Time ms={issuedMs} />,
           }}

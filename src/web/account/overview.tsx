@@ -66,8 +66,8 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
       </div>
       {hasRequests ? (
         <>
-          <Refusals routes={ofMonth.routes} />
           <Minutes minutes={minutes} />
+          <Refusals routes={ofMonth.routes} />
         </>
       ) : (
         <FirstSteps hasKey={account.validKeys > 0} commands={firstRequests(deps, account.tier)} />

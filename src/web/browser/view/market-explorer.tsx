@@ -69,7 +69,7 @@ function MarketHead({ explorer, shown }: MarketContent) {
             <code>{market.slug}</code> ·{' '}
           </span>
           {coverageText(coverage)}
-          {explorer.isLocal.value && ', read in this browser'}
+          {explorer.isLocal.value && <span class="hidden">, read in this browser</span>}
         </p>
       </div>
       <MarketFigures explorer={explorer} shown={shown} />
