@@ -107,19 +107,23 @@ describe('The ladder', () => {
     [89_999, 'Up: not known since a gap at 21:51:10.000.'],
     [90_000, undefined],
     [90_001, 'Up: nothing is recorded later.'],
-    // Later books are still to come.
-    [90_001, undefined, true],
-  ])('%d ms after the start says %p', (atMs, text, isOpen = false) => {
+  ])('%d ms after the start says %p', (atMs, text) => {
     const { coverage } = recorded(60_000, 90_000);
     const gaps = [{ from: iso(70_000), to: iso(80_000) }] as never;
     const snapshot = [60_000, 90_000].findLast((ms) => ms <= atMs);
     const shown = snapshot === undefined ? undefined : book(snapshot, levels(0.5));
-    const unknown = unknownText({ ...coverage!, gaps }, 'up', START_MS + atMs, shown, isOpen);
+    const unknown = unknownText({ ...coverage!, gaps }, 'up', START_MS + atMs, shown, false);
     const html = renderToString(<Ladder outcome="up" snapshot={shown} unknown={unknown} own={[]} startMs={START_MS} />);
     if (text === undefined) expect(unknown).toBeUndefined();
     // The reason is before the last book.
     else expect(plainText(html)).toStartWith(text);
     expect(html).not.toContain('empty book');
+  });
+
+  test('does not say that nothing is recorded later while the market is open: later books are still to come', () => {
+    const { coverage } = recorded(60_000, 90_000);
+    const after = (isOpen: boolean) => unknownText(coverage!, 'up', START_MS + 90_001, book(90_000, []), isOpen);
+    expect([true, false].map(after)).toEqual([undefined, 'nothing is recorded later.']);
   });
 
   test('says of a book without orders that none were recorded, and of a book of another day its date', () => {
