@@ -69,7 +69,7 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
     // $49.50 with 8.1 %: 49.5 * 8.1 / 108.1 = 3.709.
     expect(factsOf(text)).toEqual({
       Seller: 'Books & <Co> 1 Main Street 8000 Zurich Tax id CHE-1',
-      Buyer: 'not named yet: name the buyer',
+      Buyer: 'not named yet Name the buyer',
       Date: timeText(settledMs!),
       Net: '$45.79',
       'VAT 8.1 %': '$3.71',

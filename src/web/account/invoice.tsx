@@ -65,9 +65,9 @@ export function invoicePage(
                 <>
                   not named yet
                   {!anyAccount && (
-                    <span class="screen-only">
-                      : <a href={`${PLAN_PATH}#buyer`}>name the buyer</a>
-                    </span>
+                    <div class="screen-only">
+                      <a href={`${PLAN_PATH}#buyer`}>Name the buyer</a>
+                    </div>
                   )}
                 </>
               ),
