@@ -113,6 +113,15 @@ test('Examples of the manual have the address by which the reader came, on a ser
   expect(text).not.toContain('127.0.0.1:8000');
 });
 
+test('A result of a search has a line of its section, not the heading again.', () => {
+  for (const search of ['gap', 'recording', 'replay', 'limits']) {
+    for (const { page, heading, line } of searchManual(PAGES, search)) {
+      expect({ page: page.name, heading, line }).not.toMatchObject({ line: heading });
+      expect(line).not.toBe('');
+    }
+  }
+});
+
 test('A search of the manual finds every section that has all words, and repeats none of them in Markdown.', async () => {
   const words = (text: string) => text.replaceAll(/[`|*\\]/g, '').toLowerCase();
   for (const search of ['caddy', 'RATE limit', '<ADDRESS>', 'x-forwarded-for', 'nothinghasthis']) {

@@ -6,7 +6,7 @@ export interface FoundSection {
   /** The section's heading as text, and its id in the page. */
   readonly heading: string;
   readonly anchor: string;
-  /** The beginning of the first line with the first word. */
+  /** The beginning of the first line below the heading with the first word, else of the first line; empty without lines. */
   readonly line: string;
 }
 
@@ -23,8 +23,10 @@ export function searchManual(pages: readonly ManualPage[], search: string): read
   return pages.flatMap((page) =>
     sectionsOf(page).flatMap(({ heading, anchor, text }) => {
       if (!words.every((word) => text.toLowerCase().includes(word))) return [];
-      const line = text.split('\n').find((one) => one.toLowerCase().includes(first))!;
-      return { page, heading, anchor, line: beginningOf(line.trim()) };
+      const lines = text.split('\n').flatMap((line) => line.trim() || []);
+      if (heading !== '') lines.shift();
+      const line = lines.find((one) => one.toLowerCase().includes(first)) ?? lines[0] ?? '';
+      return { page, heading, anchor, line: beginningOf(line) };
     }),
   );
 }
