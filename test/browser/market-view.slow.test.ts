@@ -63,7 +63,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     const seen = async (slug: string) => {
       await openMarket(page, `${server.origin}/view/btc/${slug}`, 'server');
       return await page.evaluate<object>(`({
-        recorded: document.querySelector('.market-head .quiet').innerText.split(' · ')[1].split(', read in')[0],
+        recorded: document.querySelector('.market-head .quiet').innerText.split(' · ')[1].split(', read in')[0].trim(),
         hasPlay: document.querySelector('.play') !== null,
         instant: document.querySelector('.instant')?.innerText,
       })`);
