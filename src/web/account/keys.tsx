@@ -35,7 +35,7 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
   const valid = keys.filter((key) => !isExpired(key, nowMs)).length;
   const allowed = keysAllowed(registry, email);
   const accountTier = registry.database.read(() => registry.accountTiers.at(id, nowMs).tier.id);
-  const tierNames = new Map(registry.database.read(() => registry.tiers.list()).map((tier) => [tier.id, tier.name]));
+  const tierName = (tierId: string) => registry.database.read(() => registry.tiers.named(tierId).name);
   const keyIds = keys.map((key) => key.id);
   const used = await usageOf(service.activity.usage, keyIds, lastRange('30d', nowMs), nowMs);
   const requests = new Map(used.keys.map(({ name, series }) => [name, series.sum.requests]));
@@ -75,7 +75,7 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
               </>
             ),
           },
-          { heading: 'Tier', cell: ({ tier = accountTier }) => tierNames.get(tier) ?? tier },
+          { heading: 'Tier', cell: ({ tier = accountTier }) => tierName(tier) },
           { heading: 'Requests in 30 days', class: 'number', cell: (key) => numberText(requests.get(key.id) ?? 0) },
           { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
           { heading: 'Expires', cell: ({ expiresMs }) => <Time ms={expiresMs} or="never" /> },
