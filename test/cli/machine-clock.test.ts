@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { machineClock } from '../../src/cli/machine-clock.ts';
+import { BUN } from '../support/executable.ts';
 
 const MODULE = join(import.meta.dir, '..', '..', 'src', 'cli', 'machine-clock.ts');
 
@@ -10,7 +11,7 @@ test.skipIf(process.platform !== 'linux')(
     const clock = machineClock();
     const read = async () => {
       const script = `import { machineClock } from '${MODULE}'; console.log(machineClock()());`;
-      const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe' });
+      const child = Bun.spawn([...BUN, '-e', script], { stdout: 'pipe' });
       return Number(await new Response(child.stdout).text());
     };
     for (let reading = 0; reading < 3; reading += 1) {

@@ -17,7 +17,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
 import { outputOf } from '../support/command.ts';
 import { blocksOf } from '../support/documented-commands.ts';
-import { EXECUTABLE, finished, runExecutable } from '../support/executable.ts';
+import { BUN, EXECUTABLE, finished, runExecutable } from '../support/executable.ts';
 import { START_MS, sampleCoinPrice, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
 
 const RTDS_REQUEST = {
@@ -40,7 +40,7 @@ const PROGRAMS: Readonly<Record<string, (caPath: string, port: number) => readon
     `https://clob.polymarket.com:${port}/time`,
   ],
   node: (caPath, port) => [...['env', `NODE_EXTRA_CA_CERTS=${caPath}`, 'node', '-e'], inJavaScript(port)],
-  bun: (caPath, port) => [...['env', `NODE_EXTRA_CA_CERTS=${caPath}`, process.execPath, '-e'], inJavaScript(port)],
+  bun: (caPath, port) => [...['env', `NODE_EXTRA_CA_CERTS=${caPath}`, ...BUN, '-e'], inJavaScript(port)],
   // Python 3.13 verifies strictly by default.
   python3: (caPath, port) => [...['env', `SSL_CERT_FILE=${caPath}`, 'python3', '-c'], inPython(port)],
 };

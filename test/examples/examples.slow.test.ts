@@ -8,7 +8,7 @@ import { BOOKS, RECORDS } from '../contract/recording.ts';
 import { AMPLE_RPM, type Target } from '../contract/target.ts';
 import { installClient } from '../sdk/installed-client.ts';
 import { installWheel, PYTHON } from '../sdk/python.ts';
-import { type Finished, finished } from '../support/executable.ts';
+import { BUN, type Finished, finished } from '../support/executable.ts';
 import { type Behaviour, RETRY_AFTER_SECONDS, startUnreliableProxy } from './unreliable-proxy.ts';
 
 setDefaultTimeout(120_000);
@@ -23,7 +23,7 @@ writeFileSync(forNode, new Bun.Transpiler({ loader: 'ts' }).transformSync(readFi
 
 const CLIENTS = [
   { name: 'curl and sh', needs: ['sh', 'curl'], command: ['sh', join(HERE, 'walk.sh')], tries: 5 },
-  { name: 'TypeScript on Bun', needs: [], command: [process.execPath, join(HERE, 'walk.ts')], tries: 3 },
+  { name: 'TypeScript on Bun', needs: [], command: [...BUN, join(HERE, 'walk.ts')], tries: 3 },
   { name: 'TypeScript on Node', needs: ['node', 'npm'], command: ['node', forNode], tries: 3 },
   { name: 'Python', needs: [PYTHON ?? 'python3 with httpx'], command: [PYTHON!, join(HERE, 'walk.py')], tries: 3 },
 ] as const;

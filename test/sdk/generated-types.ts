@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { openApiDocument } from '../../src/cli/openapi.ts';
 import type { ApiDocument } from '../support/api-document.ts';
+import { BUN } from '../support/executable.ts';
 
 const ROOT = join(import.meta.dir, '..', '..');
 const GENERATOR = join(import.meta.dir, 'generator', 'types.mjs');
@@ -21,7 +22,7 @@ export async function generatedTypes(): Promise<string> {
     paths: { ...answersOnly(replay.paths), ...answersOnly(service.paths) },
     components: { schemas: { ...replay.components.schemas, ...service.components.schemas } },
   };
-  const generator = Bun.spawn([process.execPath, GENERATOR], { stdin: new Blob([JSON.stringify(document)]) });
+  const generator = Bun.spawn([...BUN, GENERATOR], { stdin: new Blob([JSON.stringify(document)]) });
   const types = await new Response(generator.stdout).text();
   if ((await generator.exited) !== 0) throw new Error('the types were not generated: run make types');
   return HEAD + types;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { copyPages } from '../../src/store/database-connection.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
+import { BUN } from '../support/executable.ts';
 
 const PAGE_BYTES = 8192;
 
@@ -55,7 +56,7 @@ test('Copies of pages are of one state each while another process writes, and ha
       if (value % 20 === 0) process.stdout.write(value + ';');
     }`,
   );
-  await using writer = startChild([process.execPath, script]);
+  await using writer = startChild([...BUN, script]);
   let last = 0;
   for (let copies = 0; copies < 4; ) {
     await writer.said(/;$/);

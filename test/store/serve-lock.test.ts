@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openArchive } from '../../src/store/archive.ts';
 import { ServeLock } from '../../src/store/serve-lock.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+import { BUN } from '../support/executable.ts';
 import { marketStatement } from '../support/markets.ts';
 
 /** Takes the lock of the directory in its argument, prints a line, and holds the lock until its input or the process ends. */
@@ -17,7 +18,7 @@ const HOLDER = `
 
 /** Another process that holds the lock. */
 async function holder(directory: string) {
-  const child = Bun.spawn([process.execPath, '-e', HOLDER, directory], {
+  const child = Bun.spawn([...BUN, '-e', HOLDER, directory], {
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: 'inherit',

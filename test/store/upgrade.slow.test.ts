@@ -8,6 +8,7 @@ import { Database } from '../../src/store/database.ts';
 import { type DatabaseFile, type Migration, RECORDINGS } from '../../src/store/database-file.ts';
 import { importBytes, NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { hasDisk, smallDisk } from '../support/disks.ts';
+import { BUN } from '../support/executable.ts';
 import { lightNdjson } from '../support/light-recording.ts';
 import { thrownBy } from '../support/thrown-by.ts';
 import { laterRecordings, migrationsThat } from './upgraded-by-child.ts';
@@ -129,7 +130,7 @@ describe('a database of an earlier version', () => {
     // This connection is idle, as that of a server without requests.
     const server = Bun.spawn(
       [
-        process.execPath,
+        ...BUN,
         '-e',
         `const { Database } = require('bun:sqlite'); const db = new Database(${JSON.stringify(old.file)});
          db.run('PRAGMA journal_mode = WAL'); db.query('SELECT COUNT(*) FROM markets').get(); console.log('open'); setInterval(() => 1, 1e6);`,
@@ -156,7 +157,7 @@ describe('a database of an earlier version', () => {
 
   test('that two processes upgrade at the same time is upgraded once', async () => {
     using old = await recordings();
-    const command = [process.execPath, join(import.meta.dir, 'upgraded-by-child.ts'), old.path, 'none'];
+    const command = [...BUN, join(import.meta.dir, 'upgraded-by-child.ts'), old.path, 'none'];
     const children = [1, 2, 3].map(() => Bun.spawn(command, { stderr: 'inherit' }));
     expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0, 0]);
     expect(contentOf(old.file)).toMatchObject({ version: V + 3, integrity: 'ok' });
@@ -197,10 +198,9 @@ describe('after kill -9', () => {
     ['in the middle of the migrations', 2],
   ])('After kill -9 a database has its earlier schema or the newest one. (%s)', async (_, index) => {
     using old = await recordings();
-    const child = Bun.spawn(
-      [process.execPath, join(import.meta.dir, 'upgraded-by-child.ts'), old.path, String(index)],
-      { stderr: 'inherit' },
-    );
+    const child = Bun.spawn([...BUN, join(import.meta.dir, 'upgraded-by-child.ts'), old.path, String(index)], {
+      stderr: 'inherit',
+    });
     await child.exited;
     expect(child.signalCode).toBe('SIGKILL');
     // Of the migrations, a part is on disk.

@@ -1,4 +1,5 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Database as Sqlite } from 'bun:sqlite';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Importer, type ImportOptions } from '../../src/import/importer.ts';
@@ -31,17 +32,20 @@ export interface TemporaryArchive extends Disposable {
 /** `from`: the recordings of another data directory, of which this one is a copy. */
 export function temporaryArchive(from?: string): TemporaryArchive {
   const directory = temporaryDirectory();
-  if (from !== undefined) copyFileSync(join(from, 'bookreel.db'), join(directory.path, 'bookreel.db'));
+  if (from === undefined) beginWith(directory.path, 'bookreel.db');
+  else copyFileSync(join(from, 'bookreel.db'), join(directory.path, 'bookreel.db'));
   const archive = openArchive(directory.path, NOW_MS, { create: true });
   let registry: Registry | undefined;
   let activity: Activity | undefined;
   return {
     archive,
     get registry() {
+      if (registry === undefined) beginWith(directory.path, 'accounts.db');
       registry ??= openRegistry(directory.path, { create: false });
       return registry;
     },
     get activity() {
+      if (activity === undefined) beginWith(directory.path, 'activity.db');
       activity ??= openActivity(directory.path);
       return activity;
     },
@@ -53,6 +57,29 @@ export function temporaryArchive(from?: string): TemporaryArchive {
       directory[Symbol.dispose]();
     },
   };
+}
+
+/** The bytes of databases without rows of their own, by file. */
+let empty: ReadonlyMap<string, Uint8Array> | undefined;
+
+/** Writes an empty database of this version, unless there is one: SQLite takes as long to make its tables as to do all else of a short test. */
+function beginWith(directory: string, name: string): void {
+  const path = join(directory, name);
+  empty ??= emptyDatabases();
+  if (!existsSync(path)) writeFileSync(path, empty.get(name)!, { mode: 0o600 });
+}
+
+function emptyDatabases(): ReadonlyMap<string, Uint8Array> {
+  using directory = temporaryDirectory();
+  const { path } = directory;
+  openArchive(path, NOW_MS, { create: true }).database.close();
+  openRegistry(path, { create: false }).database.close();
+  openActivity(path).database.close();
+  // Each archive gets an id of its own when it is opened.
+  using recordings = new Sqlite(join(path, 'bookreel.db'));
+  recordings.run('DELETE FROM archive');
+  recordings.close();
+  return new Map(['bookreel.db', 'accounts.db', 'activity.db'].map((name) => [name, readFileSync(join(path, name))]));
 }
 
 export async function importPaths(archive: Archive, ...paths: string[]): Promise<ImportReport> {

@@ -12,6 +12,9 @@ export const EXECUTABLE = process.env.BOOKREEL_BINARY ?? join(ROOT, 'dist', 'boo
 /** Whether it was built: quick tests that need it are skipped otherwise. */
 export const HAS_EXECUTABLE = existsSync(EXECUTABLE);
 
+/** Starts a program of its own on Bun without bunfig.toml, whose preload would bundle the scripts of all pages first. */
+export const BUN: readonly string[] = [process.execPath, '--config=/dev/null'];
+
 export interface Finished {
   readonly code: number;
   readonly stdout: string;
