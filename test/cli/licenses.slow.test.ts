@@ -22,12 +22,12 @@ interface Licensed {
   readonly text: string;
 }
 
-/** The packages whose files a bundle is made of, from its source map. */
-async function packagesIn(source: string, target: string): Promise<Set<string>> {
+/** The packages whose files bundles are made of, from their source maps. */
+async function packagesIn(sources: readonly string[], target: string): Promise<Set<string>> {
   using directory = temporaryDirectory();
   const args = [
     'build',
-    join(ROOT, source),
+    ...sources.map((source) => join(ROOT, source)),
     `--target=${target}`,
     '--sourcemap=external',
     `--outdir=${directory.path}`,
@@ -36,8 +36,8 @@ async function packagesIn(source: string, target: string): Promise<Set<string>> 
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
   const names = new Set<string>();
   for (const path of new Bun.Glob('**/*.map').scanSync(directory.path)) {
-    const { sources } = (await Bun.file(join(directory.path, path)).json()) as { sources: string[] };
-    for (const file of sources) {
+    const map = (await Bun.file(join(directory.path, path)).json()) as { sources: string[] };
+    for (const file of map.sources) {
       const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1];
       if (name !== undefined) names.add(name);
     }
@@ -57,10 +57,8 @@ test('licenses has the text of each package whose code is in the executable and 
     });
   }
   const names = new Set(licensed.map(({ name }) => name));
-  const bundled = await packagesIn('src/main.ts', 'bun');
-  for (const script of BROWSER) {
-    for (const name of await packagesIn(`src/web/browser/${script}`, 'browser')) bundled.add(name);
-  }
+  const scripts = BROWSER.map((script) => `src/web/browser/${script}`);
+  const bundled = (await packagesIn(['src/main.ts'], 'bun')).union(await packagesIn(scripts, 'browser'));
   expect(bundled.size).toBeGreaterThan(40);
   expect([...bundled].filter((name) => !names.has(name) && name !== 'typebox')).toEqual([]);
   // Development needs it, the program does not.
