@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createKey } from '../../src/account/account-keys.ts';
 import { OPERATOR_EMAIL } from '../../src/domain/account.ts';
 import { openRegistry } from '../../src/store/registry.ts';
+import { OWN_VARIABLES } from './child.ts';
 
 const ROOT = join(import.meta.dir, '..', '..');
 
@@ -29,7 +30,7 @@ export interface RunOptions {
   readonly stdin?: string | Uint8Array;
 }
 
-/** Runs one command of the executable to its end, without the BOOKREEL_ variables of this environment. */
+/** Runs one command of the executable to its end, without the variables that are for this process only. */
 export async function runExecutable(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const { executable = EXECUTABLE, env, ...others } = options;
   return await finished([executable, ...args], { ...others, env: environment(env) });
@@ -119,7 +120,7 @@ export async function startServer(
 
 function environment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('BOOKREEL_'),
+    (entry): entry is [string, string] => entry[1] !== undefined && !OWN_VARIABLES.test(entry[0]),
   );
   return { ...Object.fromEntries(inherited), ...extra };
 }
