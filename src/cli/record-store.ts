@@ -11,6 +11,8 @@ import type { Archive } from '../store/archive.ts';
 import { linesOf, ownCommand } from './own-command.ts';
 
 const RESTART_MS = 1000;
+/** The engine collects garbage as on a machine with so much memory: the process that stores leaves the rest to others. */
+const STORING_BYTES = 100_000_000;
 /** An archive that needs longer than this for a part is behind the journal, and catches up first. */
 const BUSY_MS = 1500;
 /** A line with a gap that the recorder wrote, and has counted. */
@@ -18,15 +20,14 @@ const GAP_LINE = /^\{"receivedAt":\d+,"gap":/;
 
 /** Imports lines of the journal like any recording. Throws an Error if they are not read to their end. */
 export function importLines(archive: Archive, clock: () => number): ImportLines {
-  return async (text, name) => {
-    const stored = async () => new Blob([text]).stream();
-    const member: Member = { label: `'${name}'`, name, storedBytes: text.length, stored };
-    const importer = new Importer(archive, { clock, codec: recorderJournal });
-    const stated = text.split('\n').filter((line) => GAP_LINE.test(line)).length;
+  return async (lines, name) => {
+    // Enough to be recognised: the lines themselves would become bytes, and text again.
+    const stored = async () => new Blob([lines[0]!]).stream();
+    const member: Member = { label: `'${name}'`, name, storedBytes: lines[0]!.length, stored };
+    const importer = new Importer(archive, { clock, codec: () => recorderJournal(lines) });
+    const stated = lines.filter((line) => GAP_LINE.test(line)).length;
     const { files, total, rejections } = await importer.run([{ path: name, name, named: true, member }]);
     archive.database.checkpoint();
-    // Its memory is not used again: several parts may follow.
-    Bun.gc(true);
     const [file] = files;
     if (file?.error !== undefined) throw new Error(file.error);
     const { hashesVerified, changeHashesVerified, booksDamaged, changeHashesTried } = importer.checks;
@@ -75,6 +76,8 @@ export async function storeForParent(
     } catch (error) {
       answer({ error: error instanceof Error ? error.message : String(error) });
     }
+    // Its memory is not used again before the next part.
+    Bun.gc(true);
     if (hasTime) rest();
   }
 }
@@ -127,6 +130,7 @@ function spawned(args: readonly string[]) {
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: 'inherit',
+    env: { ...process.env, BUN_JSC_forceRAMSize: String(STORING_BYTES) },
   });
   return { process: process_, lines: linesOf(process_.stdout) };
 }

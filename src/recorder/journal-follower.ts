@@ -6,8 +6,8 @@ import { COUNTED, type StoredCounts } from './recorder.ts';
 import { REORDERED_MS } from './watched-asset.ts';
 import { frameEnds } from './zstd-frames.ts';
 
-/** Imports lines of the journal; `name` is that of their file in messages. */
-export type ImportLines = (text: string, name: string) => Promise<Omit<StoredCounts, 'isWaiting'>>;
+/** Imports lines of the journal, at least one; `name` is that of their file in messages. */
+export type ImportLines = (lines: readonly string[], name: string) => Promise<Omit<StoredCounts, 'isWaiting'>>;
 
 const POSITION_FILE = 'stored.json';
 /** Maximum number of compressed bytes that are imported at once, unless one frame is longer. */
@@ -62,7 +62,10 @@ export class JournalFollower {
     const refused: NonNullable<StoredCounts['rejected']>[] = [];
     const importAll = async (lines: readonly WaitingLine[], name: string) => {
       if (lines.length === 0) return;
-      const counts = await this.#importLines(lines.map(({ text }) => text).join('\n'), name);
+      const counts = await this.#importLines(
+        lines.map(({ text }) => text),
+        name,
+      );
       for (const each of COUNTED) sums[each] += counts[each];
       for (const id of counts.doubtful) doubtful.add(id);
       if (counts.rejected !== null) refused.push(counts.rejected);

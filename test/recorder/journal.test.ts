@@ -118,8 +118,7 @@ test('Each part of the journal is stored once, in order, over hours and restarts
   const { journal, written } = newJournal(directory.path);
   const ranges: string[] = [];
   const follower = () =>
-    new JournalFollower(directory.path, async (text) => {
-      const lines = text.split('\n');
+    new JournalFollower(directory.path, async (lines) => {
       ranges.push(...lines.map((line) => JSON.parse(line).frame as string));
       return { ...NOTHING, repeatedEvents: lines.length };
     });
@@ -155,8 +154,8 @@ test('A frame that the disk has damaged is left out and reported, and those afte
   bytes.fill(0xff, written[1]!.end - 12, written[1]!.end - 6);
   writeFileSync(path, bytes);
   const stored: string[] = [];
-  const follower = new JournalFollower(directory.path, async (text) => {
-    stored.push(...text.split('\n').map((line) => JSON.parse(line).frame));
+  const follower = new JournalFollower(directory.path, async (lines) => {
+    stored.push(...lines.map((line) => JSON.parse(line).frame));
     return NOTHING;
   });
   const { rejected } = await follower.store(written.at(-1)!, true);
@@ -167,8 +166,8 @@ test('A frame that the disk has damaged is left out and reported, and those afte
 test('A journal goes on in its latest file when the clock was set back, also after a restart, and all of it is stored in order.', async () => {
   using directory = temporaryDirectory();
   const stored: string[] = [];
-  const follower = new JournalFollower(directory.path, async (text) => {
-    stored.push(...text.split('\n').map((line) => JSON.parse(line).frame));
+  const follower = new JournalFollower(directory.path, async (lines) => {
+    stored.push(...lines.map((line) => JSON.parse(line).frame));
     return NOTHING;
   });
   for (const [seconds, text] of [
@@ -216,8 +215,8 @@ test('No message is stored before one that arrives up to 250 ms later and belong
     let latestMs = 0;
     let follower: JournalFollower | undefined;
     const newFollower = () =>
-      new JournalFollower(directory.path, async (text) => {
-        const times = text.split('\n').map((line) => Number(JSON.parse(JSON.parse(line).frame).timestamp));
+      new JournalFollower(directory.path, async (lines) => {
+        const times = lines.map((line) => Number(JSON.parse(JSON.parse(line).frame).timestamp));
         // A follower that was started again stores some twice.
         const fresh = times.filter((time) => !stored.includes(time));
         for (const time of fresh) expect(time).toBeGreaterThan(latestMs);

@@ -17,8 +17,11 @@ import { isVenueMessage } from './wrapped-frames.ts';
 export const REPEATED = 'repeated by another socket';
 const US_PER_MS = 1000;
 
-/** Journals of `bookreel record`: see journal-line.ts. What several sockets brought counts once, with the earlier arrival. */
-export function recorderJournal(): Codec {
+/**
+ * Journals of `bookreel record`: see journal-line.ts. What several sockets brought counts once, with the earlier arrival. `lines`: those of
+ * the file, for a caller that has them; its bytes are not read then.
+ */
+export function recorderJournal(lines?: readonly string[]): Codec {
   const merge = new SocketMerge();
   return {
     format: 'recorder journal',
@@ -26,9 +29,12 @@ export function recorderJournal(): Codec {
     becomes:
       'What its frames become, see venue frames, each event once; its markets, and the gaps that the recorder found.',
     holdsMarkets: () => true,
-    recognises: ({ lines }) => lines.some(isJournalLine),
-    read: async (file, sink) =>
-      await visitLines(file.bytes(), (line) => takeLine(line.text(), line.number, sink, merge)),
+    recognises: (sample) => sample.lines.some(isJournalLine),
+    read: async (file, sink) => {
+      for (const [index, line] of (lines ?? []).entries()) takeLine(line, index + 1, sink, merge);
+      if (lines === undefined)
+        await visitLines(file.bytes(), (line) => takeLine(line.text(), line.number, sink, merge));
+    },
   };
 }
 
