@@ -9,15 +9,14 @@ import { frameEnds } from './zstd-frames.ts';
 
 /** A zstd frame of the journal has at most this many bytes of lines, unless one line is longer. */
 const FRAME_BYTES_MAX = 256 * 1024;
-/** A process that is killed loses at most a second: half of it is left for compression and the disk. */
+/** A process that is killed loses at most a second: half of it is left for compression and the write. */
 const WRITE_MS = 500;
 /** Lines beyond this are refused: the disk does not take what arrives. */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 /** With a checksum in each frame: a byte that the disk changes is noticed. */
 const ZSTD = { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 };
 const compressed = promisify(zstdCompress);
-const US_PER_MS = 1000;
-
+const US_PER_HOUR = 3_600_000_000;
 /** `YYYY-MM-DDTHH` */
 const HOUR_CHARS = 13;
 
@@ -37,7 +36,8 @@ export interface JournalPosition {
 
 /**
  * Everything that arrived, as it arrived: lines of JSON (journal-line.ts) in zstd frames, appended to a file per hour (UTC),
- * `YYYY-MM-DDTHH.frames.zst`. A line is on the disk a second after it was appended; a process that is killed loses no earlier one.
+ * `YYYY-MM-DDTHH.frames.zst`. A line is written a second after it was appended: a process that is killed loses no earlier one. The disk has it
+ * as soon as it can: a slow disk delays no write.
  */
 export class Journal {
   readonly #directory: string;
@@ -46,11 +46,14 @@ export class Journal {
   readonly #onError: (error: unknown) => void;
   #lines: string[] = [];
   #lineBytes = 0;
-  #hour = '';
+  /** Hours since 1970. */
+  #hour = 0;
   #lastUs = 0;
   #timer: Disposable | undefined;
   #file: { readonly name: string; readonly handle: FileHandle; end: number } | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** Settles when all that was written is on the disk. */
+  #syncing: Promise<void> = Promise.resolve();
   /** Bytes of lines that are not on the disk yet. */
   queuedBytes = 0;
   /** Bytes on the disk since the start, compressed. */
@@ -69,7 +72,8 @@ export class Journal {
     this.#onError = onError;
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const files = readdirSync(this.#directory).filter((name) => FILE.test(name));
-    this.#hour = files.sort().at(-1)?.slice(0, HOUR_CHARS) ?? '';
+    const last = files.sort().at(-1);
+    if (last !== undefined) this.#hour = hourOf(Date.parse(`${last.slice(0, HOUR_CHARS)}:00Z`) * 1000);
   }
 
   get fileName(): string | null {
@@ -82,7 +86,7 @@ export class Journal {
    */
   append(line: JournalLine, { isForced = false } = {}): boolean {
     if (this.queuedBytes > QUEUED_BYTES_MAX && !isForced) return false;
-    const hour = new Date(line.receivedUs / US_PER_MS).toISOString().slice(0, HOUR_CHARS);
+    const hour = hourOf(line.receivedUs);
     if (hour > this.#hour) {
       this.#cut();
       this.#hour = hour;
@@ -101,12 +105,12 @@ export class Journal {
   async flush(): Promise<void> {
     this.#cut();
     await this.#writing;
+    await this.#syncing;
   }
 
   async close(): Promise<void> {
     await this.flush();
-    await this.#file?.handle.close();
-    this.#file = undefined;
+    await this.#closeFile();
   }
 
   /** Ends the frame of the lines so far, and writes it after those before it. */
@@ -115,22 +119,30 @@ export class Journal {
     this.#timer = undefined;
     if (this.#lines.length === 0) return;
     const [text, bytes, receivedUs] = [`${this.#lines.join('\n')}\n`, this.#lineBytes, this.#lastUs];
-    const name = `${this.#hour}.frames.zst`;
+    const name = fileNameOf(this.#hour);
     this.#lines = [];
     this.#lineBytes = 0;
-    this.#writing = this.#writing
-      .then(async () => this.#write(name, text, receivedUs))
-      .catch((error: unknown) => this.#onError(error))
-      .finally(() => {
-        this.queuedBytes -= bytes;
-      });
+    const failed = (error: unknown) => this.#onError(error);
+    const done = () => {
+      this.queuedBytes -= bytes;
+    };
+    this.#writing = this.#writing.then(async () => {
+      try {
+        const onDisk = await this.#write(name, text, receivedUs);
+        // The parts after it are written meanwhile.
+        this.#syncing = this.#syncing.then(onDisk).catch(failed).finally(done);
+      } catch (error) {
+        done();
+        failed(error);
+      }
+    });
   }
 
-  async #write(name: string, text: string, receivedUs: number): Promise<void> {
+  /** Writes a part. The result waits until the disk has it, after the parts before. */
+  async #write(name: string, text: string, receivedUs: number): Promise<() => Promise<void>> {
     const frame = await compressed(Buffer.from(text), { params: ZSTD });
     if (this.#file?.name !== name) {
-      await this.#file?.handle.close();
-      this.#file = undefined;
+      await this.#closeFile();
       const path = join(this.#directory, name);
       const end = endOf(path);
       this.#file = { name, handle: await open(path, 'a', 0o600), end };
@@ -138,17 +150,35 @@ export class Journal {
     const file = this.#file;
     try {
       await file.handle.appendFile(frame);
-      await file.handle.datasync();
     } catch (error) {
       // A part may be written: the file is opened again, which cuts it off.
-      this.#file = undefined;
-      await file.handle.close();
+      await this.#closeFile();
       throw error;
     }
     file.end += frame.length;
-    this.writtenBytes += frame.length;
-    this.#onWritten({ file: name, end: file.end, receivedUs });
+    const { end } = file;
+    return async () => {
+      await file.handle.datasync();
+      this.writtenBytes += frame.length;
+      this.#onWritten({ file: name, end, receivedUs });
+    };
   }
+
+  async #closeFile(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await this.#syncing;
+    await file?.handle.close();
+  }
+}
+
+function hourOf(us: number): number {
+  return Math.floor(us / US_PER_HOUR);
+}
+
+/** The name of the file of an hour since 1970. */
+function fileNameOf(hour: number): string {
+  return `${new Date(hour * (US_PER_HOUR / 1000)).toISOString().slice(0, HOUR_CHARS)}.frames.zst`;
 }
 
 /** The end of a file's whole frames. Cuts off what a process wrote when it was killed. 0 for a new file. */

@@ -1,5 +1,6 @@
-import { expect, test } from 'bun:test';
-import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { expect, spyOn, test } from 'bun:test';
+import { appendFileSync, existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { SeededRandom } from '../../fixtures/random.ts';
@@ -72,6 +73,49 @@ test('A line is cut off for the disk half a second after it was appended, so tha
   const { file } = await promise;
   expect(linesIn(join(directory.path, 'journal', file))).toHaveLength(1);
   await journal.close();
+});
+
+/** Keeps the disk busy until `wake` is called. */
+async function busyDisk(directory: string) {
+  await using any = await open(join(directory, 'any'), 'w');
+  const handles: Pick<FileHandle, 'datasync'> = Object.getPrototypeOf(any);
+  const { promise, resolve: wake } = Promise.withResolvers<void>();
+  const slow = spyOn(handles, 'datasync').mockImplementation(() => promise);
+  return { wake, [Symbol.dispose]: () => slow.mockRestore() };
+}
+
+test('A part of the journal is in its file while the disk is still busy with the one before, and counts as written in its turn.', async () => {
+  using directory = temporaryDirectory();
+  using disk = await busyDisk(directory.path);
+  const { journal, written } = newJournal(directory.path);
+  const path = join(directory.path, 'journal', '2026-11-26T03.frames.zst');
+  const endsInFile = () => (existsSync(path) ? frameEnds(path, 0) : []);
+  for (const text of ['one', 'two']) journal.append(frameAt(0, text.repeat(100_000)));
+  while (endsInFile().length < 2) await Bun.sleep(1);
+  expect(written).toEqual([]);
+  expect(journal.queuedBytes).toBeGreaterThan(600_000);
+  disk.wake();
+  await journal.close();
+  expect(written.map(({ end }) => end)).toEqual(endsInFile());
+  expect(journal.queuedBytes).toBe(0);
+});
+
+test('A journal refuses frames while the disk is 64 MB behind, but no gap, and takes frames again after it.', async () => {
+  using directory = temporaryDirectory();
+  using disk = await busyDisk(directory.path);
+  const { journal, written } = newJournal(directory.path);
+  const frame = frameAt(0, 'x'.repeat(4_000_000));
+  const taken = Array.from({ length: 20 }, () => journal.append(frame));
+  expect(taken.filter((isTaken) => isTaken)).toHaveLength(17);
+  expect(taken.lastIndexOf(true)).toBe(16);
+  const gap = { fromMs: START_US / 1000, toMs: START_US / 1000, reason: 'the disk did not keep up' };
+  expect(journal.append({ receivedUs: START_US, market: { slug: 'a' }, gap }, { isForced: true })).toBe(true);
+  disk.wake();
+  await journal.flush();
+  expect(journal.queuedBytes).toBe(0);
+  expect(journal.append(frameAt(0, 'y'))).toBe(true);
+  await journal.close();
+  expect(linesIn(join(directory.path, 'journal', written[0]!.file))).toHaveLength(19);
 });
 
 test('What a killed process wrote in part is cut off, at every length, and the file goes on.', async () => {
