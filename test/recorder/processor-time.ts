@@ -15,13 +15,13 @@ export function processorSeconds(pid: number): number {
   return ticks / TICKS;
 }
 
-/** The largest resident memory of a process so far, in MB, and that of its children together. */
-export function peakMegabytes(pid: number): readonly [own: number, children: number] {
-  const peakOf = (one: number) => {
-    const kilobytes = /VmHWM:\s+(\d+)/.exec(textOf(`/proc/${one}/status`))?.[1];
+/** The memory that a process holds now, in MB, and that of its children together: pages that several share count in parts (PSS). */
+export function heldMegabytes(pid: number): readonly [own: number, children: number] {
+  const heldBy = (one: number) => {
+    const kilobytes = /^Pss:\s+(\d+)/m.exec(textOf(`/proc/${one}/smaps_rollup`))?.[1];
     return Number(kilobytes ?? 0) / 1024;
   };
-  return [peakOf(pid), childrenOf(pid).reduce((sum, child) => sum + peakOf(child), 0)];
+  return [heldBy(pid), childrenOf(pid).reduce((sum, child) => sum + heldBy(child), 0)];
 }
 
 function childrenOf(pid: number): number[] {

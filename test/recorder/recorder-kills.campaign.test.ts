@@ -54,9 +54,11 @@ test(`a recorder that is killed ${KILLS} times loses at most the last second bef
     const running = recorder;
     await running.until(({ totals }) => totals.frames > 0);
     await Bun.sleep(random.below(2500));
+    // The process takes a moment to end.
+    const killedMs = nowMsOf(clock);
     await running.stop('SIGKILL');
     const fromMs = running.status()?.journal.writtenUntilMs ?? losses.at(-1)!.fromMs;
-    losses.push({ fromMs, killedMs: nowMsOf(clock), wholeMs: new Map() });
+    losses.push({ fromMs, killedMs, wholeMs: new Map() });
     await running.child[Symbol.asyncDispose]();
     recorder = new RecorderProcess(directory.path, listener.url, options);
   }
