@@ -1,13 +1,17 @@
 import { expect, test } from 'bun:test';
 import type { MarketStatement } from '../../src/domain/market-statement.ts';
 import { WindowRecord } from '../../src/recorder/recorded-window.ts';
+import type { ScheduledWindow } from '../../src/recorder/window-schedule.ts';
 
 const START_MS = Date.UTC(2026, 5, 1);
 const END_MS = START_MS + 300_000;
-const WINDOW = {
-  ...{ slug: 'btc-updown-5m-1780272000', symbol: 'BTC', timeframe: '5m' },
-  ...{ startMs: START_MS, endMs: END_MS },
-} as const;
+const WINDOW: ScheduledWindow = {
+  slug: 'btc-updown-5m-1780272000',
+  symbol: 'BTC',
+  timeframe: '5m',
+  startMs: START_MS,
+  endMs: END_MS,
+};
 const MARKET: MarketStatement = { ...WINDOW, conditionId: '0x1', clobTokenIds: ['1', '2'] };
 
 /** The minutes after the window's end at which a record asks Gamma, if every question is answered with `market`. */
