@@ -57,7 +57,7 @@ test.each([
     figure(
       `${framesPerSecond} frames/s`,
       `${seconds} s, two sockets, ${Math.round(frames)} frames/s arrived`,
-      `${(share * 100).toFixed(0)} % of a core with storing, at most ${(own + storing).toFixed(0)} MB (${storing.toFixed(0)} MB of them for storing), ` +
+      `${(share * 100).toFixed(0)} % of a core with storing, at most ${(own + storing).toFixed(0)} MB of PSS (${storing.toFixed(0)} MB of them for storing), ` +
         `lag at most ${(lagMs / 1000).toFixed(1)} s, queue ${(queuedBytes / 2 ** 20).toFixed(1)} MB, 0 gaps`,
     );
   },
