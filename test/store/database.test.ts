@@ -342,12 +342,13 @@ describe('reads in one shared view', () => {
 });
 
 test('the log is empty after a checkpoint, and all data is still there', () => {
-  using held = temporaryArchive();
-  const { database, tiers } = held.registry;
+  using directory = temporaryDirectory();
+  const { database, tiers } = openRegistry(directory.path, CREATE);
   expect(statSync(`${database.path}-wal`).size).toBeGreaterThan(0);
   database.checkpoint();
   expect(statSync(`${database.path}-wal`).size).toBe(0);
   expect(tiers.list().length).toBe(4);
+  database.close();
 });
 
 function readBytes(directory: string): Buffer {
