@@ -25,7 +25,7 @@ function medianOf(values: readonly number[]): number {
 }
 
 interface Loss {
-  /** Of what had arrived later the recorder did not state that it was on the disk. */
+  /** The latest arrival that the recorder stated to be on the disk. */
   readonly fromMs: number;
   readonly killedMs: number;
   /** The time of the first book after the start, by asset. */
