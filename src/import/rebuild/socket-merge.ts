@@ -1,4 +1,5 @@
 import { type Fields, isFields } from '../../record/fields.ts';
+import { bookKind } from '../../venue/book-message-parser.ts';
 
 /** Events that arrived this long ago, or longer, are forgotten: no socket brings them that late. */
 const KEPT_US = 60_000_000;
@@ -34,7 +35,9 @@ export class SocketMerge {
       this.#turnedUs = receivedUs;
     }
     const { price_changes: changes, timestamp, market } = frame;
-    if (!Array.isArray(changes)) return this.#isNew(nameOf(frame), socket) ? frame : undefined;
+    // Messages of other types may have changes, which are not the book's.
+    if (bookKind(frame) !== 'price_change' || !Array.isArray(changes))
+      return this.#isNew(nameOf(frame), socket) ? frame : undefined;
     const fresh = changes.filter((change) => {
       if (!isFields(change)) return true;
       const { asset_id, price, side, size, hash } = change;
