@@ -1,6 +1,5 @@
-import { expect, spyOn, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { appendFileSync, existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { SeededRandom } from '../../fixtures/random.ts';
@@ -9,6 +8,7 @@ import { JournalFollower } from '../../src/recorder/journal-follower.ts';
 import { AnchoredClock } from '../../src/recorder/recorder-clock.ts';
 import { frameEnds } from '../../src/recorder/zstd-frames.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { busyDisk } from './busy-disk.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 
 const START_US = Date.UTC(2026, 10, 26, 3, 59, 59) * 1000;
@@ -74,15 +74,6 @@ test('A line is cut off for the disk half a second after it was appended, so tha
   expect(linesIn(join(directory.path, 'journal', file))).toHaveLength(1);
   await journal.close();
 });
-
-/** Keeps the disk busy until `wake` is called. */
-async function busyDisk(directory: string) {
-  await using any = await open(join(directory, 'any'), 'w');
-  const handles: Pick<FileHandle, 'datasync'> = Object.getPrototypeOf(any);
-  const { promise, resolve: wake } = Promise.withResolvers<void>();
-  const slow = spyOn(handles, 'datasync').mockImplementation(() => promise);
-  return { wake, [Symbol.dispose]: () => slow.mockRestore() };
-}
 
 test('A part of the journal is in its file while the disk is still busy with the one before, and counts as written in its turn.', async () => {
   using directory = temporaryDirectory();

@@ -10,7 +10,7 @@ import { bookLine } from './book-ledger.ts';
 import { type SimulatedClock, turn } from './simulated-clock.ts';
 import type { Venue } from './venue-socket.ts';
 
-type Choice = 'coins' | 'timeframes' | 'sockets' | 'aheadMs' | 'once' | 'before';
+type Choice = 'coins' | 'timeframes' | 'sockets' | 'aheadMs' | 'once' | 'before' | 'store';
 
 /** The journal is written at least this often, so that a fast clock does not fill its queue. */
 const STEP_MS = 10_000;
