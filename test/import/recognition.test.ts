@@ -61,3 +61,42 @@ test('records in msgpack are recognised, and every format is named by a test', a
   const text = tests.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')).join();
   for (const { format } of allCodecs()) expect([format, text.includes(format)]).toEqual([format, true]);
 });
+
+const LEVELS = { bids: [['0.5', '10']], asks: [{ price: 0.52, size: 10 }] };
+const NAMED = { slug: 'btc-updown-5m-1767868200', conditionId: `0x${'ab'.repeat(32)}` };
+const GAMMA = { ...NAMED, endDate: '2026-01-08T10:35:00Z', outcomes: '["Up","Down"]' };
+const CLOB = { condition_id: NAMED.conditionId, market_slug: NAMED.slug, tokens: [{ outcome: 'Up', price: 0.5 }] };
+
+test.each<[string, readonly object[], string | undefined]>([
+  ['books', [{ ts: 1, ...NAMED, ...LEVELS }], undefined],
+  [
+    'books, of which the first is empty',
+    [
+      { ts: 1, ...NAMED, bids: [], asks: [] },
+      { ts: 2, ...NAMED, ...LEVELS },
+    ],
+    undefined,
+  ],
+  ['books deep in one value', [{ market: NAMED, snapshots: [{ t: 1, up: LEVELS }] }], undefined],
+  ['trades', [{ ...NAMED, trades: [{ px: '0.5', qty: '1', at: 1 }] }], undefined],
+  ['best prices', [0.5, 0.51].map((bid, at) => ({ at, ...NAMED, bid, ask: 0.52 })), undefined],
+  ['best prices deep in values', [0.5, 0.51].map((bid, at) => ({ at, market: NAMED, up: { bid } })), undefined],
+  ['books beside what Gamma says', [{ at: 1, ...GAMMA, book: LEVELS }], undefined],
+  ['books beside what the CLOB says', [{ at: 1, ...CLOB, book: LEVELS }], undefined],
+  ['the same prices of a market twice', [1, 2].map((at) => ({ at, ...NAMED, lastPrice: 0.5 })), 'market list'],
+  ['prices of two assets', ['1', '2'].map((assetId) => ({ ...NAMED, assetId, last: `0.${assetId}` })), 'market list'],
+  ['other volumes', [7, 8].map((volume) => ({ ...NAMED, volume })), 'market list'],
+  ['prices that Gamma says', [0.5, 0.51].map((bestBid) => ({ ...GAMMA, bestBid })), 'Gamma markets'],
+  ['prices that the CLOB says', [CLOB, { ...CLOB, tokens: [{ outcome: 'Up', price: 0.6 }] }], 'CLOB markets'],
+])(
+  'Rows that name a market are a list of markets unless they state books, trades or prices over time: %s',
+  async (_, rows, format) => {
+    using directory = temporaryDirectory();
+    const texts = { lines: rows.map((row) => JSON.stringify(row)).join('\n'), array: JSON.stringify(rows, null, 2) };
+    for (const [name, text] of Object.entries(texts)) {
+      const path = join(directory.path, `${name}.json`);
+      writeFileSync(path, text);
+      expect({ name, formats: await formatsOf(path) }).toEqual({ name, formats: format === undefined ? [] : [format] });
+    }
+  },
+);

@@ -3,6 +3,7 @@ import { attempt, attempted, type Fields, isFields, rejected } from '../../recor
 import { clobMarket, isClobMarket } from '../../venue/clob-market-parser.ts';
 import type { Codec } from '../codec.ts';
 import { visitJsonValues } from '../parse/json-values.ts';
+import { areDescriptions } from '../parse/recorded-prices.ts';
 import { takeMarket } from './taken-market.ts';
 
 /** Market objects of the venue's CLOB, alone, in lists, or in the pages of `/markets`: `{data: […], next_cursor}`. */
@@ -14,7 +15,7 @@ export function clobMarkets(): Codec {
     statesMarkets: true,
     // A page has up to a thousand markets, which take more than a megabyte.
     recognises: ({ values, elementsOfLongValue }) =>
-      [...values.flatMap(elementsOf), ...elementsOfLongValue].some(isClobMarket),
+      areDescriptions([...values.flatMap(elementsOf), ...elementsOfLongValue].filter(isClobMarket)),
     read: async (file, sink) => {
       await visitJsonValues(file, (line) => {
         const value = attempt(() => parseJsonFigures(line.text()));

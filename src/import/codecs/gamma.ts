@@ -6,6 +6,7 @@ import { isGamma, isStale, statementsOf } from '../../venue/gamma-parser.ts';
 import type { Codec } from '../codec.ts';
 import { visitJsonValues } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
+import { areDescriptions } from '../parse/recorded-prices.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { takeMarket } from './taken-market.ts';
 
@@ -20,7 +21,7 @@ export function gammaMarkets(): Codec {
       "Markets with winner, prices, volume, liquidity and times; the timeframe is the length of the window. A market that is not closed a day after its window, by the object's `updatedAt`, is stale: neither active nor closed. Markets of other kinds are ignored and counted.",
     statesMarkets: true,
     lines: 'json',
-    recognises: ({ values }) => values.some(isGamma),
+    recognises: ({ values }) => areDescriptions(values.filter(isGamma)),
     read: (file, sink) => visitJsonValues(file, (line) => takeLine(line, sink)),
   };
 }

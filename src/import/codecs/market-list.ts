@@ -28,6 +28,7 @@ import { winnerField } from '../../venue/winner-field.ts';
 import type { Codec } from '../codec.ts';
 import { visitJsonValues } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
+import { areDescriptions, haveOtherPrices } from '../parse/recorded-prices.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { isDataApiTrade } from './data-api-trades.ts';
 import { takeMarket } from './taken-market.ts';
@@ -54,9 +55,16 @@ export function marketLists(): Codec {
     input: 'Lists of markets that recorders keep next to their captures',
     becomes: 'Markets, with their winner if the list has it. Markets of other kinds are ignored and counted.',
     statesMarkets: true,
-    recognises: ({ values }) => values.some((value) => rowsIn(value).length > 0),
+    recognises: ({ values }) => isList(values.filter((value) => rowsIn(value).length > 0)),
     read: (file, sink) => visitJsonValues(file, (line) => takeLine(line, sink)),
   };
+}
+
+/** Rows that state books or prices as well are not a list of markets: to read only their markets would lose the rest. */
+function isList(values: readonly unknown[]): boolean {
+  const keyOf = (value: unknown) =>
+    JSON.stringify(rowsIn(value).map((row) => [...CONDITION_IDS, ...ASSETS, 'outcome'].map((name) => row[name])));
+  return areDescriptions(values) && !haveOtherPrices(values, keyOf);
 }
 
 function takeLine(line: Line, sink: RecordSink): void {

@@ -1,0 +1,55 @@
+import { isFields } from '../../record/fields.ts';
+
+const PRICES = ['price', 'p', 'px'];
+const SIZES = ['size', 's', 'sz', 'qty', 'quantity', 'amount', 'shares'];
+/** Levels are no deeper than this in what recorders write: `{"snapshots": [{"up": {"bids": [{…}]}}]}`. */
+const DEPTH_MAX = 8;
+/** The items of each list that are looked at: those of one list are alike. */
+const ITEMS = 3;
+
+/** Returns true if there are values, and none has levels or trades anywhere: one that has some is no description of a market, even if it names one. */
+export function areDescriptions(values: readonly unknown[]): boolean {
+  return values.length > 0 && !values.some((value) => hasLevels(value, DEPTH_MAX));
+}
+
+/** Returns true if there is a list of `[price, size]` or `{price, size}` in a value, as numbers or texts. */
+function hasLevels(value: unknown, depth: number): boolean {
+  if (depth === 0 || typeof value !== 'object' || value === null) return false;
+  if (!Array.isArray(value)) return Object.values(value).some((member) => hasLevels(member, depth - 1));
+  const items = value.slice(0, ITEMS);
+  return items.some((item) => isLevel(item) || hasLevels(item, depth - 1));
+}
+
+function isLevel(item: unknown): boolean {
+  if (Array.isArray(item)) return item.length >= 2 && isNumeric(item[0]) && isNumeric(item[1]);
+  if (!isFields(item)) return false;
+  return [PRICES, SIZES].every((names) => names.some((name) => isNumeric(item[name])));
+}
+
+/**
+ * Returns true if two values of one key state different prices in the same place: numbers between 0 and 1, outside of lists. They are prices over
+ * time, not descriptions of a market.
+ */
+export function haveOtherPrices(values: readonly unknown[], keyOf: (value: unknown) => string): boolean {
+  const prices = new Map<string, number>();
+  return values.some((value) => {
+    const key = keyOf(value);
+    return figuresIn(value, key, DEPTH_MAX).some(([place, figure]) => {
+      const before = prices.get(place);
+      prices.set(place, figure);
+      return figure > 0 && figure < 1 && before !== undefined && before !== figure;
+    });
+  });
+}
+
+function figuresIn(value: unknown, place: string, depth: number): [place: string, figure: number][] {
+  if (isNumeric(value)) return [[place, Number(value)]];
+  if (depth === 0 || !isFields(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => figuresIn(member, `${place}.${name}`, depth - 1));
+}
+
+function isNumeric(value: unknown): boolean {
+  return (
+    typeof value === 'number' || (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value)))
+  );
+}
