@@ -197,6 +197,73 @@ describe('inspect proposes the keys that the first rows show to be needed', () =
     Bun.TOML.parse(out);
   });
 
+  const SECONDS = AT_MS / 1000;
+  const ELEMENTS: [string, string, object, readonly string[], object][] = [
+    [
+      'of both outcomes, in seconds',
+      'market.json',
+      {
+        market: { slug: SLUG, conditionId: `0x${'ab'.repeat(32)}` },
+        books: [0, 5].map((after) => ({
+          t: SECONDS + after,
+          Up: { bids: [['0.51', '120.5']], asks: [] },
+          Down: { bids: [], asks: [['0.49', '120.5']] },
+        })),
+      },
+      ['[books.up]', 'each = "books"', '# time = { field = "t", unit = "s" }', '[books.down]'],
+      { market: 1, snapshot: 4 },
+    ],
+    [
+      'deeper in the row, with the outcome of each',
+      'market.json',
+      {
+        slug: SLUG,
+        data: {
+          items: ['UP', 'DOWN'].map((side, index) => ({
+            at: new Date(AT_MS).toISOString(),
+            side,
+            bids: [{ price: `0.${5 - index}1`, size: '3' }],
+            asks: [{ price: `0.${5 - index}3`, size: '4' }],
+          })),
+        },
+      },
+      [
+        'each = "data.items"',
+        'time = { field = "at", format = "iso" }',
+        'outcome = { field = "side", up = ["UP"], down = ["DOWN"] }',
+      ],
+      { market: 1, snapshot: 2 },
+    ],
+    [
+      'with best prices, of the market in the name of the file',
+      `${SLUG}.json`,
+      { count: 2, ticks: [1, 2].map((ms) => ({ ts: AT_MS + ms, up_bid: 0.5 + ms / 100, up_ask: 0.55 })) },
+      ['[quotes.up]', 'each = "ticks"', 'bid = "up_bid"', '# time = { field = "ts", unit = "ms" }'],
+      { market: 1, quote: 2, price: 2 },
+    ],
+  ];
+  test.each(ELEMENTS)(
+    'records in a list of one object, %s: the completed mapping imports all of them',
+    async (_, file, value, lines, stored) => {
+      using place = temporaryDirectory();
+      const path = join(place.path, file);
+      writeFileSync(path, JSON.stringify(value, null, 1));
+      const { out } = await inspected(path, '--mapping');
+      for (const line of lines) expect(out.split('\n')).toContain(line);
+      expect(out).not.toContain('# Rejected');
+      const map = join(place.path, 'map.toml');
+      writeFileSync(map, out);
+      const imported = async () => {
+        const terminal = captured();
+        await run(['import', path, '--map', map, '--data', place.path, '--json'], terminal);
+        return { out: terminal.stdout(), err: terminal.stderr() };
+      };
+      if (out.includes('# time')) expect((await imported()).err).toContain('.time.unit is not stated');
+      writeFileSync(map, out.replace(/^time = .*\n((?:# State.*\n)?)# (time = )/gm, '$1$2'));
+      expect(JSON.parse((await imported()).out).records).toEqual(stored);
+    },
+  );
+
   test('of two orders of day and month that the texts allow both are named', async () => {
     using place = temporaryDirectory();
     const path = join(place.path, 'ambiguous.csv');

@@ -1,5 +1,5 @@
 import { formatInstant, parseIso } from '../../domain/instant.ts';
-import { isFields, parsedJson } from '../../record/fields.ts';
+import { type Fields, isFields, parsedJson } from '../../record/fields.ts';
 import { hasFrame } from '../codecs/frame-reader.ts';
 import { hasKalshiFrame } from '../codecs/kalshi.ts';
 
@@ -43,6 +43,10 @@ export type LevelShape =
 
 /** The type of a list without items, which does not show the type of its items. */
 export const EMPTY_LIST = 'empty list';
+export const LIST_OF_OBJECTS = 'list of objects';
+/** Maximum number of fields of a table. */
+export const FIELDS_MAX = 300;
+const MEMBERS_DEPTH = 5;
 const SAMPLES = 3;
 const SAMPLE_CHARS = 40;
 const WORDS = 8;
@@ -161,7 +165,7 @@ export class FieldTally {
     const items = list.slice(0, LEVELS_LOOKED_AT);
     const isPairs = items.length > 0 && items.every((item) => Array.isArray(item) && item.length >= 2);
     const isObjects = items.length > 0 && items.every(isFields);
-    this.#addType(isPairs ? 'list of pairs' : isObjects ? 'list of objects' : items.length === 0 ? EMPTY_LIST : 'list');
+    this.#addType(isPairs ? 'list of pairs' : isObjects ? LIST_OF_OBJECTS : items.length === 0 ? EMPTY_LIST : 'list');
     if (isPairs) this.#lists.pairs += 1;
     if (isObjects) this.#lists.objects += 1;
     for (const item of items) {
@@ -181,6 +185,25 @@ export class FieldTally {
     const { pairs, objects } = this.#lists;
     if (pairs > 0 && objects === 0) return { pairs: this.#pairs };
     return objects > 0 && pairs === 0 ? { members: [...this.#members] } : undefined;
+  }
+}
+
+/** Adds the values of a row; those of an object's members under their names, joined by dots. */
+export function tallyFields(fields: Map<string, FieldTally>, values: Fields, above = '', depth = 0): void {
+  for (const [key, value] of Object.entries(values)) {
+    if (value === null || value === undefined || value === '') continue;
+    const name = `${above}${key}`;
+    if (isFields(value) && !(value instanceof Uint8Array) && depth < MEMBERS_DEPTH) {
+      tallyFields(fields, value, `${name}.`, depth + 1);
+      continue;
+    }
+    let field = fields.get(name);
+    if (field === undefined) {
+      if (fields.size >= FIELDS_MAX) continue;
+      field = new FieldTally(name);
+      fields.set(name, field);
+    }
+    field.add(value);
   }
 }
 

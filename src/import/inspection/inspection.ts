@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
-import { attempt, type Fields, isFields } from '../../record/fields.ts';
+import { attempt } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
 import { allCodecs } from '../codecs.ts';
 import { type Compression, compressionOf } from '../compression.ts';
@@ -16,7 +16,7 @@ import { ParquetFile } from '../parse/parquet.ts';
 import { isSqlite, SqliteFile } from '../parse/sqlite.ts';
 import { Sample } from '../sample.ts';
 import { type Source, unreadable } from '../source.ts';
-import { FieldTally } from './field-tally.ts';
+import { FIELDS_MAX, FieldTally, tallyFields } from './field-tally.ts';
 import { fittingMappings } from './fitting-mappings.ts';
 import type { InspectedTable } from './inspected-table.ts';
 
@@ -24,8 +24,6 @@ import type { InspectedTable } from './inspected-table.ts';
 const INSPECTED_ROWS = 100_000;
 /** Maximum number of rows that are kept, to try mappings on them. */
 const TRIED_ROWS = 200;
-const FIELDS_MAX = 300;
-const MEMBERS_DEPTH = 5;
 const DELIMITERS = [',', ';', '\t', '|'];
 
 /** The format of a file, and its tables. */
@@ -136,7 +134,7 @@ async function tableOf(source: RowSource, columns: readonly string[]): Promise<R
       inspected += 1;
       const values = attempt(() => row.fields());
       if (!(values instanceof DomainError)) {
-        addTo(fields, values);
+        tallyFields(fields, values);
         if (firstRows.length < TRIED_ROWS) firstRows.push({ number: row.number, fields: values });
       } else {
         unreadable += 1;
@@ -150,23 +148,4 @@ async function tableOf(source: RowSource, columns: readonly string[]): Promise<R
   const rows = isWhole ? inspected : undefined;
   const summaries = [...fields.values()].map((field) => field.summary());
   return { name: undefined, delimiter: undefined, rows, inspected, unreadable, problem, fields: summaries, firstRows };
-}
-
-/** Adds the values of a row; those of an object's members under their names, joined by dots. */
-function addTo(fields: Map<string, FieldTally>, values: Fields, above = '', depth = 0): void {
-  for (const [key, value] of Object.entries(values)) {
-    if (value === null || value === undefined || value === '') continue;
-    const name = `${above}${key}`;
-    if (isFields(value) && !(value instanceof Uint8Array) && depth < MEMBERS_DEPTH) {
-      addTo(fields, value, `${name}.`, depth + 1);
-      continue;
-    }
-    let field = fields.get(name);
-    if (field === undefined) {
-      if (fields.size >= FIELDS_MAX) continue;
-      field = new FieldTally(name);
-      fields.set(name, field);
-    }
-    field.add(value);
-  }
 }

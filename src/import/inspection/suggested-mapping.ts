@@ -5,6 +5,7 @@ import { windowOfSlug } from '../../venue/slug.ts';
 import { EMPTY_LIST, type FieldSummary } from './field-tally.ts';
 import type { InspectedTable } from './inspected-table.ts';
 import type { Inspection } from './inspection.ts';
+import { type Elements, elementLines, elementsIn, haveTime } from './suggested-elements.ts';
 import { referLines } from './suggested-reference.ts';
 import { timeLines, windowEdge } from './suggested-time.ts';
 import { type Lines, quoted } from './toml-lines.ts';
@@ -44,13 +45,8 @@ const CROSSED_MAX = 0.1;
  */
 export function suggestedMapping(inspection: Inspection, table: InspectedTable): string {
   const fields = table.fields.filter(({ count }) => count > 0);
-  const found = [
-    [...numberedSides(table.fields), ...listSides(fields)],
-    complementSides(fields),
-    levelSides(table),
-    bestSides(fields, 1),
-    bestSides(fields, CENTS_MAX),
-  ].filter(({ length }) => length > 0);
+  const own = sidesIn(table);
+  const found = own.length > 0 ? own : elementsIn(table).filter(haveTime).flatMap(sidesOfElements);
   const rare = PRICE_UNITS.slice(2).map((units) => bestSides(fields, units));
   const trials = [...(found.length === 0 ? [[]] : found), ...rare].map((sides) => {
     const inUnits = PRICE_UNITS.map((units) => trialOf(inspection, table, sides, units));
@@ -58,6 +54,30 @@ export function suggestedMapping(inspection: Inspection, table: InspectedTable):
   });
   const { text, lines } = trials.find(({ records }) => records > 0) ?? trials[0]!;
   return lines.length === 0 ? text : textOf([text.trimEnd().split('\n'), lines.map((line) => `# ${oneLine(line)}`)]);
+}
+
+/** The ways in which the rows of a table may have sides. */
+function sidesIn(table: InspectedTable): readonly (readonly Sides[])[] {
+  const fields = table.fields.filter(({ count }) => count > 0);
+  return [
+    [...numberedSides(table.fields), ...listSides(fields)],
+    complementSides(fields),
+    levelSides(table),
+    bestSides(fields, 1),
+    bestSides(fields, CENTS_MAX),
+  ].filter(({ length }) => length > 0);
+}
+
+function sidesOfElements(elements: Elements): readonly (readonly Sides[])[] {
+  const isRecord = (sides: readonly Sides[]) => sides.every(({ kind }) => kind !== 'levels');
+  const [outcome, ...others] = elements.table.fields.filter(({ words }) => isOutcomes(words));
+  const stated =
+    outcome === undefined || others.length > 0
+      ? []
+      : [`outcome = { field = ${quoted(outcome.name)}, ${outcomeTexts(outcome).join(', ')} }`];
+  return sidesIn(elements.table)
+    .filter(isRecord)
+    .map((sides) => sides.map((side) => ({ ...side, elements, stated: (side.outcome ?? side.word) ? [] : stated })));
 }
 
 /** A mapping with these sides, what its trial says, and the records that it makes; `kept`: without those that it would lose. */
@@ -130,7 +150,7 @@ function mappingOf(
   const sections: Lines[] = [
     ...source,
     ...(refer.length === 0 ? [] : [refer]),
-    ['[time]', ...time],
+    ...(sides.some(({ elements }) => elements === undefined) || sides.length === 0 ? [['[time]', ...time]] : []),
     [
       '[market]',
       ...marketLines(fields, name, unitOf(fields, time), refer.length > 0 ? 0 : table.inspected - table.unreadable),
@@ -308,6 +328,10 @@ interface Sides {
   readonly bid: Lines;
   readonly ask: Lines;
   readonly kind: 'books' | 'quotes' | 'levels';
+  /** Set if the elements of a list have them, not the row itself. */
+  readonly elements?: Elements;
+  /** The outcome of an element, if a field of it states the outcome. */
+  readonly stated?: Lines;
 }
 
 function recordLines(
@@ -333,7 +357,7 @@ function recordLines(
     sections: found
       .filter((one, index) => found.findIndex((other) => headingOf(other) === headingOf(one)) === index)
       .map((side) => sectionOf(side, scale, isTrial)),
-    hasOutcome: found.every(({ outcome, word }) => (outcome ?? word) !== undefined),
+    hasOutcome: found.every(({ outcome, word, stated = [] }) => (outcome ?? word ?? stated[0]) !== undefined),
   };
 }
 
@@ -341,10 +365,16 @@ function headingOf({ kind, outcome, word }: Sides): string {
   return `${kind}.${outcome ?? word ?? ''}`;
 }
 
-function sectionOf({ kind, outcome, word, bid, ask }: Sides, scale: number, isTrial: boolean): Lines {
+function sectionOf(
+  { kind, outcome, word, bid, ask, elements, stated = [] }: Sides,
+  scale: number,
+  isTrial: boolean,
+): Lines {
   const table = outcome ?? (word === undefined ? undefined : 'up');
   const lines = [
     `[${kind}${table === undefined ? '' : `.${table}`}]`,
+    ...(elements === undefined ? [] : elementLines(elements, isTrial)),
+    ...stated,
     ...[...bid, ...ask].map((line) => scaled(line, scale)),
   ];
   if (isTrial || (word === undefined && scale === 1)) return lines;
