@@ -44,6 +44,11 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The members of an object as a list, as maps of Parquet are read. */
+export function pairsOf(fields: Fields): readonly { readonly key: string; readonly value: unknown }[] {
+  return Object.entries(fields).map(([key, value]) => ({ key, value }));
+}
+
 /** The value of a JSON text; undefined when the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {

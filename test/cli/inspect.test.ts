@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { EXIT, type ExitCode } from '../../src/cli/exit.ts';
@@ -183,11 +183,26 @@ describe('inspect proposes the keys that the first rows show to be needed', () =
       [`# Some rows do not state it. If they are of the same market: slug = { field = "slug", default = "${SLUG}" }`],
       '1 quote',
     ],
+    [
+      'the names of members that are prices',
+      'maps.jsonl',
+      `${JSON.stringify({ ts: AT_MS, slug: SLUG, up: { bids: { 0.51: '3' }, asks: {} } })}\n${JSON.stringify({ ts: AT_MS + 1, slug: SLUG, up: { bids: {}, asks: { 0.52: 4 } } })}\n`,
+      ['[books.up]', 'bids = { levels = "up.bids", price = "key", size = "value" }'],
+      '2 books',
+    ],
+    ...(['up', 'Up', 'UP'] as const).map((up): (typeof cases)[number] => [
+      `the market of the directory and the outcome of the file ${up}`,
+      `${SLUG}/ticks/${up}-1.csv`,
+      `ts,best_bid,best_ask\n${AT_MS},0.51,0.52\n`,
+      ['slug = { file_path = "([a-z0-9-]+)/[^/]+/[^/]+$" }', `up = ["${up}"]`],
+      '1 quote',
+    ]),
   ];
 
   test.each(cases)('%s', async (_, file, content, mapping, trial) => {
     using place = temporaryDirectory();
     const path = join(place.path, file);
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, content);
     const { out } = await inspected(path, '--mapping');
     const lines = out.split('\n');

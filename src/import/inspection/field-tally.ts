@@ -1,5 +1,5 @@
 import { formatInstant, parseIso } from '../../domain/instant.ts';
-import { type Fields, isFields, parsedJson } from '../../record/fields.ts';
+import { type Fields, isFields, pairsOf, parsedJson } from '../../record/fields.ts';
 import { hasFrame } from '../codecs/frame-reader.ts';
 import { hasKalshiFrame } from '../codecs/kalshi.ts';
 
@@ -94,6 +94,15 @@ export class FieldTally {
     else if (value instanceof Uint8Array) this.#addType('bytes');
     else if (Array.isArray(value)) this.#addList(value);
     else this.#addType('object');
+  }
+
+  /** Adds an object of which each member is a level: a price and its size. */
+  addMap(value: Fields): void {
+    this.#count += 1;
+    this.#sample(value);
+    this.#addType('map of numbers');
+    this.#lists.objects += 1;
+    for (const name of ['key', 'value']) this.#members.add(name);
   }
 
   summary(): FieldSummary {
@@ -193,7 +202,9 @@ export function tallyFields(fields: Map<string, FieldTally>, values: Fields, abo
   for (const [key, value] of Object.entries(values)) {
     if (value === null || value === undefined || value === '') continue;
     const name = `${above}${key}`;
-    if (isFields(value) && !(value instanceof Uint8Array) && depth < MEMBERS_DEPTH) {
+    const isObject = isFields(value) && !(value instanceof Uint8Array);
+    const isMap = isObject && isNumericMap(value);
+    if (isObject && !isMap && depth < MEMBERS_DEPTH) {
       tallyFields(fields, value, `${name}.`, depth + 1);
       continue;
     }
@@ -203,8 +214,15 @@ export function tallyFields(fields: Map<string, FieldTally>, values: Fields, abo
       field = new FieldTally(name);
       fields.set(name, field);
     }
-    field.add(value);
+    if (isMap) field.addMap(value);
+    else field.add(value);
   }
+}
+
+/** Returns true for an object that is a map from numbers to numbers, such as `{"0.51": "120.5"}`. */
+function isNumericMap(value: Fields): boolean {
+  const pairs = pairsOf(value);
+  return pairs.length > 0 && pairs.every((pair) => NUMBER.test(pair.key) && NUMBER.test(String(pair.value)));
 }
 
 export function emptyRange(): Range {

@@ -116,7 +116,7 @@ function hasBothOutcomes(sides: readonly Sides[], { fields, firstRows }: Inspect
 }
 
 function mappingOf(
-  { name, format }: Inspection,
+  { name, path, format }: Inspection,
   table: InspectedTable,
   sides: readonly Sides[],
   scale: number,
@@ -153,7 +153,12 @@ function mappingOf(
     ...(sides.some(({ elements }) => elements === undefined) || sides.length === 0 ? [['[time]', ...time]] : []),
     [
       '[market]',
-      ...marketLines(fields, name, unitOf(fields, time), refer.length > 0 ? 0 : table.inspected - table.unreadable),
+      ...marketLines(
+        fields,
+        { name, path },
+        unitOf(fields, time),
+        refer.length > 0 ? 0 : table.inspected - table.unreadable,
+      ),
       ...winnerLines(fields),
     ],
     ...(records.hasOutcome
@@ -161,6 +166,7 @@ function mappingOf(
       : [
           outcomeLines(
             fields.filter((field) => levelWords(field) === undefined && !tellsKinds(field, table)),
+            name,
             isTrial,
           ),
         ]),
@@ -197,7 +203,12 @@ function marketFields(fields: readonly FieldSummary[]): {
   };
 }
 
-function marketLines(fields: readonly FieldSummary[], fileName: string, timeUnit: TimeUnit, rows: number): Lines {
+function marketLines(
+  fields: readonly FieldSummary[],
+  file: Pick<Inspection, 'name' | 'path'>,
+  timeUnit: TimeUnit,
+  rows: number,
+): Lines {
   const { ids, slugs } = marketFields(fields);
   const tokens = fieldsOf(fields, (text) => TOKEN.test(text) || /^\d{40}…$/.test(text));
   const stated = [
@@ -206,10 +217,16 @@ function marketLines(fields: readonly FieldSummary[], fileName: string, timeUnit
     ...(tokens.length === 1 ? [`token = ${quoted(tokens[0]!.name)}`] : tokenLines(tokens)),
   ];
   if (stated.some((line) => !line.startsWith('#'))) return stated;
-  const [, before = '', slug, after = ''] = SLUG_IN_NAME.exec(fileName) ?? [];
+  const [, before = '', slug, after = ''] = SLUG_IN_NAME.exec(file.name) ?? [];
   if (slug !== undefined) {
     const pattern = `^${escaped(before)}([a-z0-9-]+)${escaped(after)}$`;
     return [...stated, `slug = { file_name = ${quoted(pattern)} }`];
+  }
+  const parts = file.path.split('/');
+  const place = parts.findLastIndex((part) => windowOfSlug(part, 0) !== undefined);
+  if (place >= 0) {
+    const pattern = `([a-z0-9-]+)${'/[^/]+'.repeat(parts.length - 1 - place)}$`;
+    return [...stated, `slug = { file_path = ${quoted(pattern)} }`];
   }
   const window = windowLines(fields, timeUnit);
   if (window.length > 0) return [...stated, ...window];
@@ -293,7 +310,7 @@ function outcomeTexts({ words = [] }: FieldSummary): Lines {
   });
 }
 
-function outcomeLines(all: readonly FieldSummary[], isTrial: boolean): Lines {
+function outcomeLines(all: readonly FieldSummary[], fileName: string, isTrial: boolean): Lines {
   const fields = all.filter(({ name }) => !WINNER.test(name));
   const [only, ...others] = fields.filter(({ words }) => isOutcomes(words));
   if (only !== undefined && others.length === 0) {
@@ -306,6 +323,17 @@ function outcomeLines(all: readonly FieldSummary[], isTrial: boolean): Lines {
   if (isTrial && known !== undefined) {
     const [down, up] = known.words!.toSorted().map(quoted);
     return ['[outcome]', `field = ${quoted(known.name)}`, `up = [${up}]`, `down = [${down}]`];
+  }
+  const [inName, ...othersInName] = wordsOf(fileName).filter((word) => parseOutcome(word) !== undefined);
+  if (wordy.length === 0 && inName !== undefined && othersInName.length === 0) {
+    const asWritten = (outcome: string) => {
+      if (inName === inName.toLowerCase()) return outcome;
+      const upper = outcome.toUpperCase();
+      return inName === inName.toUpperCase() ? upper : `${upper[0]}${outcome.slice(1)}`;
+    };
+    const [up, down] = OUTCOMES.map(asWritten);
+    const pattern = `(?:^|[^A-Za-z])(${up}|${down})(?:[^A-Za-z]|$)`;
+    return ['[outcome]', `file_name = ${quoted(pattern)}`, `up = [${quoted(up!)}]`, `down = [${quoted(down!)}]`];
   }
   return [
     '# State the outcome of a row, unless market.token or the tables below do.',

@@ -1,4 +1,4 @@
-import { type Fields, rejected } from '../../record/fields.ts';
+import { type Fields, isFields, pairsOf, rejected } from '../../record/fields.ts';
 import { fieldReader, figureConverter, type MappedRow, memberOf } from './mapped-value.ts';
 import type { MappedSide } from './mapping-schema.ts';
 
@@ -89,8 +89,10 @@ function levelReader(field: string, price: string | number, size: string | numbe
     if (levels === undefined) return undefined;
     if (typeof levels === 'string')
       throw rejected(`${field} is a text: add it to rows.json in the mapping if it is JSON`);
-    if (!Array.isArray(levels)) throw rejected(`${field} is not a list of levels`);
-    return levels.map((level: unknown) => {
+    // The names of an object's members are texts, so prices among them are exact.
+    const list = isFields(levels) ? pairsOf(levels) : levels;
+    if (!Array.isArray(list)) throw rejected(`${field} is not a list of levels`);
+    return list.map((level: unknown) => {
       const values = { price: memberOf(level, price), size: memberOf(level, size) };
       if (values.price === undefined || values.size === undefined) {
         throw rejected(`${field} has a level without ${values.price === undefined ? price : size}`);

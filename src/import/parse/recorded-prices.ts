@@ -12,10 +12,14 @@ export function areDescriptions(values: readonly unknown[]): boolean {
   return values.length > 0 && !values.some((value) => hasLevels(value, DEPTH_MAX));
 }
 
-/** Returns true if there is a list of `[price, size]` or `{price, size}` in a value, as numbers or texts. */
+/** Returns true if there is a list of `[price, size]` or `{price, size}` in a value, or an object `{price: size}`, as numbers or texts. */
 function hasLevels(value: unknown, depth: number): boolean {
   if (depth === 0 || typeof value !== 'object' || value === null) return false;
-  if (!Array.isArray(value)) return Object.values(value).some((member) => hasLevels(member, depth - 1));
+  if (!Array.isArray(value)) {
+    const members = Object.entries(value);
+    if (members.length > 0 && members.every((member) => member.every(isNumeric))) return true;
+    return members.some(([, member]) => hasLevels(member, depth - 1));
+  }
   const items = value.slice(0, ITEMS);
   return items.some((item) => isLevel(item) || hasLevels(item, depth - 1));
 }

@@ -50,6 +50,22 @@ const LAYOUTS: Readonly<Record<string, { readonly toml: string; readonly content
     content: `{"t":${AT_MS}999,"up":{"bids":[["0.50","3"],["0.51","120.5"]],"asks":[[0.52,44.000001]]},"down":{"bids":[[0.48,44.000001]],"asks":[[0.49,120.5],[0.5,3]]}}`,
     name: `${SLUG}.jsonl`,
   },
+  'objects of which each member is a level': {
+    toml: `
+      format = "json"
+      [time]
+      field = "t"
+      unit = "ms"
+      [market]
+      slug = "slug"
+      [books.up]
+      bids = { levels = "up.bids", price = "key", size = "value" }
+      asks = { levels = "up.asks", price = "key", size = "value" }
+      [books.down]
+      bids = { levels = "down.bids", price = "key", size = "value" }
+      asks = { levels = "down.asks", price = "key", size = "value" }`,
+    content: `{"t":${AT_MS},"slug":"${SLUG}","up":{"bids":{"0.50":"3","0.51":120.5},"asks":{"0.52":"44.000001"}},"down":{"bids":{"0.48":"44.000001"},"asks":{"0.49":"120.5","0.5":3}}}`,
+  },
   'objects in an array of JSON over many lines': {
     toml: `
       format = "json"
