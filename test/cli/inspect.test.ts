@@ -190,6 +190,13 @@ describe('inspect proposes the keys that the first rows show to be needed', () =
       ['[books.up]', 'bids = { levels = "up.bids", price = "key", size = "value" }'],
       '2 books',
     ],
+    [
+      'lists that Python printed',
+      'python.csv',
+      `ts,slug,side,bids,asks\n${AT_MS},${SLUG},Up,"[{'price': '0.51', 'size': '3'}]","[{'price': '0.52', 'size': '4'}]"\n`,
+      ['json = ["bids", "asks"]', 'bids = { levels = "bids", price = "price", size = "size" }'],
+      '1 book',
+    ],
     ...(['up', 'Up', 'UP'] as const).map((up): (typeof cases)[number] => [
       `the market of the directory and the outcome of the file ${up}`,
       `${SLUG}/ticks/${up}-1.csv`,

@@ -2,6 +2,7 @@ import { formatInstant, parseIso } from '../../domain/instant.ts';
 import { type Fields, isFields, pairsOf, parsedJson } from '../../record/fields.ts';
 import { hasFrame } from '../codecs/frame-reader.ts';
 import { hasKalshiFrame } from '../codecs/kalshi.ts';
+import { jsonOfPython } from '../parse/python-literal.ts';
 
 export interface FieldSummary {
   /** A column, or names of JSON members joined by dots. */
@@ -145,7 +146,7 @@ export class FieldTally {
       this.#addNumber(Number(text), INTEGER.test(text) ? 'integer' : 'number');
       return;
     }
-    const json = /^\s*[[{]/.test(text) ? parsedJson(text) : undefined;
+    const json = /^\s*[[{(]/.test(text) ? (parsedJson(text) ?? parsedJson(jsonOfPython(text) ?? '')) : undefined;
     if (json !== undefined) {
       this.#json += 1;
       if (this.#json <= FRAMES_LOOKED_AT) {

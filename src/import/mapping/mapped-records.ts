@@ -18,6 +18,7 @@ import type { RecordedItem } from '../../record/record.ts';
 import { tradeFields } from '../../record/trade-fields.ts';
 import { coinOf, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import type { KnownMarket } from '../known-markets.ts';
+import { jsonOfPython } from '../parse/python-literal.ts';
 import { coinPrice, usdPrice } from '../parse/spot-price.ts';
 import { UnknownName } from '../unknown-name.ts';
 import { DistinctTrades } from './distinct-trades.ts';
@@ -186,9 +187,11 @@ function withJson(row: MappedRow, names: readonly string[]): MappedRow {
   return { ...row, fields: { ...(row.fields as Fields), ...Object.fromEntries(parsed) } };
 }
 
-/** Parses the JSON text of a field, and names the field in the refusal: a row may have several such fields. */
+/** Parses the JSON text of a field, or a list or dict of Python, and names the field in the refusal: a row may have several such fields. */
 function parsedField(text: string, name: string): unknown {
-  const value = attempt(() => parseJsonTexts(text));
+  let value = attempt(() => parseJsonTexts(text));
+  const python = value instanceof DomainError ? jsonOfPython(text) : undefined;
+  if (python !== undefined) value = attempt(() => parseJsonTexts(python));
   if (value instanceof DomainError) throw rejected(value.message.replace(/the (?:line|JSON)/, name));
   return value;
 }

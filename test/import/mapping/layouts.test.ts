@@ -50,6 +50,26 @@ const LAYOUTS: Readonly<Record<string, { readonly toml: string; readonly content
     content: `{"t":${AT_MS}999,"up":{"bids":[["0.50","3"],["0.51","120.5"]],"asks":[[0.52,44.000001]]},"down":{"bids":[[0.48,44.000001]],"asks":[[0.49,120.5],[0.5,3]]}}`,
     name: `${SLUG}.jsonl`,
   },
+  'lists, dicts and tuples as Python prints them': {
+    toml: `
+      format = "csv"
+      rows = { json = ["up", "down_bids", "down_asks"] }
+      [time]
+      field = "ts"
+      unit = "ms"
+      [market]
+      slug = "slug"
+      [books.up]
+      bids = { levels = "up.bids", price = "price", size = "size" }
+      asks = { levels = "up.asks", price = "price", size = "size" }
+      [books.down]
+      bids = { levels = "down_bids", price = 0, size = 1 }
+      asks = { levels = "down_asks", price = "key", size = "value" }`,
+    content: [
+      'ts,slug,up,down_bids,down_asks',
+      `${AT_MS},${SLUG},"{'bids': [{'price': '0.51', 'size': '120.5'}, {'price': '0.5', 'size': '3'}], 'asks': [{'price': 0.52, 'size': 44.000001}]}","[(Decimal('0.48'), 44.000001)]","{0.49: 120.5, 0.5: 3}"`,
+    ].join('\n'),
+  },
   'objects of which each member is a level': {
     toml: `
       format = "json"
