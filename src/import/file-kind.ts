@@ -14,6 +14,7 @@ interface FileKind {
 
 const UNPACK = 'unpack it, and import the files in it';
 const CONVERT = 'convert it to Parquet, CSV or lines of JSON';
+const TO_UTF_8 = 'convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8';
 const DECOMPRESS = 'decompress it first, or use gzip, zstd or xz';
 
 const KINDS: readonly FileKind[] = [
@@ -33,6 +34,9 @@ const KINDS: readonly FileKind[] = [
   { name: 'an HDF5 file', remedy: CONVERT, magic: '\u0089HDF\r\n' },
   { name: 'a pickle', remedy: CONVERT, magic: '\u0080\u0004\u0095' },
   { name: 'a pickle', remedy: CONVERT, magic: '\u0080\u0005\u0095' },
+  // Windows PowerShell redirects output so.
+  { name: 'a text in UTF-16', remedy: TO_UTF_8, magic: '\u00ff\u00fe' },
+  { name: 'a text in UTF-16', remedy: TO_UTF_8, magic: '\u00fe\u00ff' },
 ];
 
 /** The members that show that a zip file belongs to another program. */

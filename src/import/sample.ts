@@ -1,3 +1,4 @@
+import { withoutNaN } from '../record/exact-json.ts';
 import { isFields, parsedJson } from '../record/fields.ts';
 import { scannedTexts } from './parse/json-values.ts';
 import { withoutStamp } from './parse/stamped-line.ts';
@@ -63,7 +64,7 @@ function firstLines(text: Uint8Array): string[] {
 }
 
 function elementsOf(text: string): readonly unknown[] {
-  const value = parsedJson(text);
+  const value = parsedJson(text) ?? parsedJson(withoutNaN(text));
   return Array.isArray(value) ? value : isFields(value) ? [value] : [];
 }
 

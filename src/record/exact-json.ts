@@ -34,6 +34,8 @@ const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
 const OPEN_OBJECT = 123;
 
+const STRING_OR_NAN = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
+
 type NumberReader = (value: number, source: string) => unknown;
 
 /**
@@ -43,7 +45,7 @@ type NumberReader = (value: number, source: string) => unknown;
 export function parseJsonExactly(text: string): unknown {
   refuseTooManyValues(text, JSON_VALUES_MAX);
   if (PERHAPS_INEXACT.test(text)) refuseInexactNumbers(text);
-  return parsedLine(text);
+  return parsedLine(text, undefined, parsedStrictly);
 }
 
 /**
@@ -77,16 +79,32 @@ export function parseFrameJson(text: string): unknown {
   return parsed(text, (value, source) => (parseFigure(source) === value ? value : source));
 }
 
-function parsedLine(text: string, read?: NumberReader): unknown {
+function parsedLine(text: string, read?: NumberReader, parse = parsed): unknown {
   try {
-    return parsed(text, read);
+    return parse(text, read);
   } catch (error) {
     if (error instanceof SyntaxError) throw rejected('the line is not JSON');
     throw error;
   }
 }
 
+/** Parses JSON; where that fails, with null for the NaN and Infinity that Python's json writes, which are no JSON. */
 function parsed(text: string, read?: NumberReader): unknown {
+  try {
+    return parsedStrictly(text, read);
+  } catch (error) {
+    const isPerhapsPython = error instanceof SyntaxError && /NaN|Infinity/.test(text);
+    if (!isPerhapsPython) throw error;
+    return parsedStrictly(withoutNaN(text), read);
+  }
+}
+
+/** A text with null for each NaN, Infinity and -Infinity outside of its strings. */
+export function withoutNaN(text: string): string {
+  return text.replace(STRING_OR_NAN, (found) => (found.startsWith('"') ? found : 'null'));
+}
+
+function parsedStrictly(text: string, read?: NumberReader): unknown {
   try {
     if (read === undefined) return JSON.parse(text);
     return JSON.parse(text, (_name, value: unknown, context?: { source?: string }) =>

@@ -31,6 +31,12 @@ describe('a file that is not text is refused by its format, and not searched for
     ],
     ['frames.db.gz', (directory) => gzipSync(framesInSqlite(directory)), 'it is a SQLite database'],
     ['frames.7z', () => Buffer.from('7z\u00bc\u00af\u0027\u001c', 'latin1'), 'it is a 7z file: unpack it'],
+    [
+      'redirected.jsonl',
+      () => Buffer.from(`\ufeff${FRAME}\r\n`, 'utf16le'),
+      'it is a text in UTF-16: convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8',
+    ],
+    ['redirected.csv', () => Buffer.from(`\ufeff${FRAME}\r\n`, 'utf16le').swap16(), 'it is a text in UTF-16'],
     ['frames.bz2', () => Buffer.from('BZh91AY&SY'), 'it is compressed with bzip2'],
     [
       'frames.arrow',

@@ -70,6 +70,26 @@ const LAYOUTS: Readonly<Record<string, { readonly toml: string; readonly content
       `${AT_MS},${SLUG},"{'bids': [{'price': '0.51', 'size': '120.5'}, {'price': '0.5', 'size': '3'}], 'asks': [{'price': 0.52, 'size': 44.000001}]}","[(Decimal('0.48'), 44.000001)]","{0.49: 120.5, 0.5: 3}"`,
     ].join('\n'),
   },
+  'JSON of Python, with NaN where nothing is known': {
+    toml: `
+      format = "json"
+      [time]
+      field = "t"
+      unit = "ms"
+      [market]
+      slug = "slug"
+      [books.up]
+      bids = { levels = "ub", price = 0, size = 1 }
+      asks = { levels = "ua", price = 0, size = 1 }
+      [books.down]
+      bids = { levels = "db", price = 0, size = 1 }
+      asks = { levels = "da", price = 0, size = 1 }
+      [[coin_prices]]
+      coin = { value = "btc" }
+      source = { value = "binance" }
+      price = "spot"`,
+    content: `{"t":${AT_MS},"slug":"${SLUG}","note":"\\"NaN","spot":NaN,"lag":-Infinity,"ub":[[0.51,120.5],[0.5,3]],"ua":[[0.52,44.000001]],"db":[[0.48,44.000001]],"da":[[0.49,120.5],[0.5,3]]}`,
+  },
   'objects of which each member is a level': {
     toml: `
       format = "json"
