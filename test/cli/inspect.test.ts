@@ -184,6 +184,13 @@ describe('inspect proposes the keys that the first rows show to be needed', () =
       '1 quote',
     ],
     [
+      'the field with the market of most rows',
+      'changes.jsonl',
+      `${JSON.stringify({ ts: AT_MS, new: SLUG })}\n${[1, 2].map((ms) => `${JSON.stringify({ ts: AT_MS + ms, slug: SLUG, up: { bid: 0.5, ask: 0.52 } })}\n`).join('')}`,
+      ['slug = "slug"', '[quotes.up]'],
+      '2 quotes',
+    ],
+    [
       'the names of members that are prices',
       'maps.jsonl',
       `${JSON.stringify({ ts: AT_MS, slug: SLUG, up: { bids: { 0.51: '3' }, asks: {} } })}\n${JSON.stringify({ ts: AT_MS + 1, slug: SLUG, up: { bids: {}, asks: { 0.52: 4 } } })}\n`,
@@ -669,6 +676,12 @@ asks = { levels = "asks", price = 0, size = 1 }
     const { out } = await inspected(pathOf('prices.csv'), '--mapping');
     expect(Bun.TOML.parse(out)).toMatchObject({ quotes: { bid: 'bid_1', ask: 'ask_1' } });
     expect(out).toMatch(/^# Not read: bid_2, .* and 26 more\.$/m);
+  });
+
+  test('the name of a window is no winner', async () => {
+    const row = { ts: AT_MS, slug: SLUG, window: { coin: 'BTC' }, up: { bid: 0.5, ask: 0.52 } };
+    writeFileSync(pathOf('windows.jsonl'), `${JSON.stringify(row)}\n`);
+    expect((await inspected(pathOf('windows.jsonl'), '--mapping')).out).not.toContain('winner');
   });
 
   test('the outcome that won is of the market, not of the row', async () => {

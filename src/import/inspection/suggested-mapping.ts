@@ -26,7 +26,7 @@ const SIZE_WORDS = ['s', 'q', 'amt', 'shares'];
 /** They may be sums of several levels. */
 const SUMS = /vol|liquidity|depth/i;
 /** Names of fields with the outcome that won, which is not that of a row. */
-const WINNER = /win|result|resol|settle/i;
+const WINNER = /win(?!dow)|result|resol|settle/i;
 /** The last one is that of a map in Parquet. */
 const PRICE_MEMBERS = ['price', 'p', 'px', 'key'];
 const SIZE_MEMBERS = ['size', 's', 'sz', 'qty', 'quantity', 'amount', 'value'];
@@ -240,6 +240,7 @@ function marketLines(
     '# coin = { value = "btc" }',
     '# start = { field = "field", unit = "s" }',
     '# timeframe = { value = "5m" }',
+    '# window = "time" # instead of start: the window in which the time of the row lies',
   ];
 }
 
@@ -261,8 +262,11 @@ function windowLines(fields: readonly FieldSummary[], timeUnit: TimeUnit): Lines
     : [`coin = ${quoted(coin.name)}`, ...window.slice(0, 2)];
 }
 
-/** The only field with such values, or all as comments. */
-function oneOf(key: string, fields: readonly FieldSummary[], rows: number): Lines {
+/** The only field with such values in most rows that have one, or all as comments. */
+function oneOf(key: string, found: readonly FieldSummary[], rows: number): Lines {
+  // Rows about a change of markets may name other ones.
+  const most = Math.max(...found.map(({ count }) => count));
+  const fields = found.filter(({ count }) => count * 2 > most);
   const [first, ...others] = fields;
   if (first === undefined) return [];
   const own = `${key} = ${quoted(first.name)}`;

@@ -4,6 +4,7 @@ import { meantTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
 import { TRADE_SIDES } from '../../domain/trade.ts';
 import { type Fields, isFields } from '../../record/fields.ts';
 import { checkedTable, refusedMapping, unknownKey } from './checked-table.ts';
+import { IN_UTC } from './mapped-market.ts';
 import { sideProblem } from './mapped-side.ts';
 import { isRelative, timeProblem } from './mapped-time.ts';
 import { placeProblem } from './mapped-value.ts';
@@ -133,7 +134,7 @@ function* marketProblems({ market, sections }: Mapping, usual: Mapping['time']):
     if (name !== undefined) yield `market is not stated: add a table [market] that names the market of ${name}`;
     return;
   }
-  const { condition_id, slug, token, coin, start, end, resolved, winner, timeframe, ...values } = market;
+  const { condition_id, slug, token, coin, start, end, window, resolved, winner, timeframe, ...values } = market;
   for (const [key, value] of Object.entries({ condition_id, slug, token, coin, timeframe, ...values })) {
     if (value !== undefined) yield placeProblem(value, `market.${key}`);
   }
@@ -147,17 +148,38 @@ function* marketProblems({ market, sections }: Mapping, usual: Mapping['time']):
   if (timeframe !== undefined && start !== undefined && end !== undefined) {
     yield 'market.timeframe contradicts market.start and market.end: remove one';
   }
-  if (timeframe !== undefined && (start ?? end) === undefined) {
+  if (window !== undefined) yield* windowProblems(market, sections, usual);
+  if (timeframe !== undefined && (start ?? end ?? window) === undefined) {
     yield 'market.start is not stated: market.timeframe needs it, or market.end';
   }
   if ((condition_id ?? slug ?? token) !== undefined) return;
-  if (coin === undefined && start === undefined && end === undefined) {
+  if (coin === undefined && (start ?? end ?? window) === undefined) {
     yield 'nothing names the market: add market.slug, market.condition_id, market.token, or market.coin with market.start and market.end';
   }
   if (coin === undefined) yield 'market.coin is not stated: add it, for example coin = { value = "btc" }';
   if (timeframe !== undefined || (start !== undefined && end !== undefined)) return;
   const missing = start === undefined ? 'start' : 'end';
   yield `market.${missing} is not stated: add it, or market.timeframe, for example timeframe = { value = "15m" }`;
+}
+
+/** A window that only the time of a row tells. */
+function* windowProblems(
+  { timeframe, ...market }: NonNullable<Mapping['market']>,
+  sections: Mapping['sections'],
+  usual: Mapping['time'],
+): Generator<string | undefined> {
+  const other = (['condition_id', 'slug', 'token', 'start', 'end'] as const).find((key) => market[key] !== undefined);
+  if (other !== undefined) yield `market.${other} contradicts market.window: remove one`;
+  const list = sections.find(({ each }) => each !== undefined);
+  if (list !== undefined)
+    yield `${list.name}.each contradicts market.window: the records of a row would be of one window`;
+  if (usual === undefined) yield 'market.window needs [time] with a time since 1970: state it';
+  if (timeframe === undefined)
+    yield 'market.timeframe is not stated: market.window needs it, for example timeframe = { value = "15m" }';
+  const meant = timeframe?.value === undefined ? undefined : meantTimeframe(timeframe.value);
+  if (meant !== undefined && !IN_UTC.includes(meant)) {
+    yield `market.window is for ${IN_UTC.join(', ')}: windows of ${meant} begin at hours of New York, so state market.start`;
+  }
 }
 
 /** A constant is one of the two words itself; any other place needs the texts that mean each. */

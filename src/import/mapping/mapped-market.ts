@@ -14,6 +14,8 @@ import { wordReader } from './mapped-words.ts';
 import type { MappedValue, Mapping } from './mapping-schema.ts';
 
 const HOUR_MS = 3_600_000;
+/** The timeframes whose windows begin at whole multiples of their length since 1970. */
+export const IN_UTC: readonly string[] = ['5m', '15m', '1h'];
 /** Maximum number of statements that are remembered, so that each is made only once. */
 const STATEMENTS_MAX = 20_000;
 
@@ -67,17 +69,19 @@ export function marketReader(table: NonNullable<Mapping['market']>, usual: Mappi
   const readStated = statedReader(table, usual);
   const readFacts = factsReader(table, usual);
   const remembered = new Map<string, MarketStatement>();
-  const readers = Object.values(table).flatMap(fieldsOfPlace).map(fieldReader);
+  const { window, ...places } = table;
+  const readers = Object.values(places).flatMap(fieldsOfPlace).map(fieldReader);
   /** The market of the latest accepted row, and the values that named it: consecutive rows mostly have the same values. */
   let latest: { readonly values: readonly unknown[]; readonly market: RowMarket } | undefined;
   let values: readonly unknown[] = [];
   return {
     read: (row, markets, atMs, outcome) => {
       // A slug without a year depends on the time of the row.
-      const hour = atMs === undefined ? undefined : Math.floor(atMs / HOUR_MS);
+      const lengthMs = window === undefined ? HOUR_MS : WINDOW_MS['5m'];
+      const hour = atMs === undefined ? undefined : Math.floor(atMs / lengthMs);
       values = [row.file, outcome, hour, ...readers.map((read) => read(row))];
       if (latest?.values.every((value, index) => value === values[index]) === true) return latest.market;
-      const stated = readStated(row);
+      const stated = readStated(row, atMs);
       const known = knownOf(stated, markets, atMs);
       const token = tokenOf(stated.token, outcome, markets);
       const tokens = withToken(stated, token);
@@ -102,7 +106,10 @@ export function marketReader(table: NonNullable<Mapping['market']>, usual: Mappi
   };
 }
 
-function statedReader(table: NonNullable<Mapping['market']>, usual: Mapping['time']): (row: MappedRow) => Stated {
+function statedReader(
+  table: NonNullable<Mapping['market']>,
+  usual: Mapping['time'],
+): (row: MappedRow, atMs: number | undefined) => Stated {
   const text = (key: keyof typeof table & string) => {
     const place = table[key] as MappedValue | undefined;
     if (place === undefined) return () => undefined;
@@ -123,8 +130,9 @@ function statedReader(table: NonNullable<Mapping['market']>, usual: Mapping['tim
     timeframe: text('timeframe'),
   };
   const [start, end] = [time('start'), time('end')];
-  return (row) => {
-    const { startMs, endMs } = windowOf(start(row), end(row), readers.timeframe(row));
+  return (row, atMs) => {
+    const inWindowMs = table.window === undefined ? undefined : atMs;
+    const { startMs, endMs } = windowOf(start(row), end(row), readers.timeframe(row), inWindowMs);
     const [up, down] = [tokenId(readers.up(row)), tokenId(readers.down(row))];
     if (up !== undefined && up === down) throw rejected(`up_token and down_token are the same asset ${up}`);
     return {
@@ -158,8 +166,13 @@ function tokenId(text: Named | undefined): string | undefined {
   return id === UNKNOWN_TOKEN ? undefined : id;
 }
 
-/** The edges of a window, of which the length may state one. */
-function windowOf(startMs: number | undefined, endMs: number | undefined, length: Named | undefined) {
+/** The edges of a window, of which the length may state one; `inWindowMs` is a time in it, if the mapping says that the row's is. */
+function windowOf(
+  startMs: number | undefined,
+  endMs: number | undefined,
+  length: Named | undefined,
+  inWindowMs: number | undefined,
+) {
   if (length === undefined) return { startMs, endMs };
   const text = length.fields[length.name]!;
   const timeframe = meantTimeframe(text);
@@ -169,6 +182,12 @@ function windowOf(startMs: number | undefined, endMs: number | undefined, length
     );
   }
   const lengthMs = WINDOW_MS[timeframe];
+  if (inWindowMs !== undefined) {
+    if (!IN_UTC.includes(timeframe))
+      throw rejected(`the window of ${timeframe} that a time lies in depends on New York: state its start`);
+    const fromMs = Math.floor(inWindowMs / lengthMs) * lengthMs;
+    return { startMs: fromMs, endMs: fromMs + lengthMs };
+  }
   const from = startMs ?? (endMs === undefined ? undefined : endMs - lengthMs);
   return { startMs: from, endMs: from === undefined ? undefined : from + lengthMs };
 }

@@ -204,6 +204,8 @@ export const TOP_SCHEMAS = {
       timeframe: optional(MappedValue),
       start: optional(MappedTime),
       end: optional(MappedTime),
+      /** Instead of start and end: the window in which the time of the row lies. */
+      window: optional(Type.Literal('time')),
       up_token: optional(MappedValue),
       down_token: optional(MappedValue),
       market_id: optional(MappedValue),

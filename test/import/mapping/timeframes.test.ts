@@ -1,7 +1,7 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { meantTimeframe } from '../../../src/domain/timeframe.ts';
 import { temporaryArchive } from '../../support/archive.ts';
-import { marketOf } from '../../support/imported.ts';
+import { marketOf, quotesOf } from '../../support/imported.ts';
 import { importMapped, refusalOfMapping, rejectionsOf } from './mapped-import.ts';
 
 const TOML = `
@@ -40,4 +40,77 @@ test('the rejection of another length has the value and the way out', async () =
   expect(await rejectionsOf(TOML, rowOf('7 min'), 'rows.jsonl')).toEqual([
     `len '7 min' is not a timeframe (5m, 15m, 1h, 4h, 24h): if all rows have the same, write timeframe = { value = "15m" }`,
   ]);
+});
+
+const IN_WINDOW = `
+  format = "csv"
+  [time]
+  field = "timestamp"
+  format = "iso"
+  [market]
+  coin = { file_name = '^([A-Z]+)\\.csv$' }
+  timeframe = { value = "15m" }
+  window = "time"
+  [quotes.up]
+  bid = "m15_sell"
+  ask = "m15_buy"`;
+
+describe('rows that name no market are of the window in which their time lies', () => {
+  const rows = [
+    '2026-04-16T07:14:59.999Z,0.4,0.6',
+    '2026-04-16T07:15:00.000Z,0.5,0.51',
+    '2026-04-16T07:29:59.999Z,0.9,0.91',
+  ];
+  const content = ['timestamp,m15_sell,m15_buy', ...rows].join('\n');
+
+  test('from its first millisecond to the last one before its end', async () => {
+    using place = temporaryArchive();
+    const report = await importMapped(place.archive, IN_WINDOW, content, 'BTC.csv');
+    expect(report.rejections).toEqual([]);
+    const [before, after] = [1776322800, 1776323700].map((start) => `btc-updown-15m-${start}`);
+    expect(quotesOf(place.archive, before!, 'up').map(({ quote }) => quote.bidPrice)).toEqual([0.4]);
+    expect(quotesOf(place.archive, after!, 'up').map(({ quote }) => quote.bidPrice)).toEqual([0.5, 0.9]);
+  });
+
+  test('of each timeframe that begins at whole multiples of its length, also by its name of the hour', async () => {
+    using place = temporaryArchive();
+    const toml = IN_WINDOW.replace('{ value = "15m" }', '"len"');
+    const lines = ['5m', '15m', '1h', '4h'].map((len) => `2026-04-16T07:14:00Z,0.4,0.6,${len}`);
+    const report = await importMapped(
+      place.archive,
+      toml,
+      `timestamp,m15_sell,m15_buy,len\n${lines.join('\n')}`,
+      'ETH.csv',
+    );
+    expect(report.rejections.map(({ reason }) => reason)).toEqual([
+      'the window of 4h that a time lies in depends on New York: state its start',
+    ]);
+    for (const slug of [
+      'eth-updown-5m-1776323400',
+      'eth-updown-15m-1776322800',
+      'ethereum-up-or-down-april-16-2026-3am-et',
+    ]) {
+      expect(quotesOf(place.archive, slug, 'up')).toHaveLength(1);
+    }
+  });
+
+  test.each([
+    ['window = "time"\n  slug = "s"', 'market.slug contradicts market.window: remove one'],
+    ['window = "time"\n  start = { field = "s", unit = "s" }', 'market.start contradicts market.window: remove one'],
+    ['window = "row"', 'market.window'],
+  ])('not with %s', (line, problem) => {
+    expect(refusalOfMapping(IN_WINDOW.replace('window = "time"', line))).toContain(problem);
+  });
+  test.each([
+    [IN_WINDOW.replace('timeframe = { value = "15m" }', ''), 'market.timeframe is not stated: market.window needs it'],
+    [IN_WINDOW.replace('"15m"', '"4h"'), 'market.window is for 5m, 15m, 1h: windows of 4h begin at hours of New York'],
+    [IN_WINDOW.replace(/coin = .*/, ''), 'market.coin is not stated'],
+    [
+      IN_WINDOW.replace('format = "iso"', 'unit = "s"\n  after = "start"'),
+      'market.window needs [time] with a time since 1970',
+    ],
+    [IN_WINDOW.replace('[quotes.up]', '[quotes.up]\n  each = "list"'), 'each contradicts market.window'],
+  ])('a mapping that leaves the window open is refused: %#', (toml, problem) => {
+    expect(refusalOfMapping(toml)).toContain(problem);
+  });
 });
