@@ -5,6 +5,8 @@ import type { FieldSummary } from './field-tally.ts';
 export interface InspectedTable {
   /** Undefined for a format in which a file has only one table. */
   readonly name: string | undefined;
+  /** Set if the rows are the elements of this list in the rows of the file. */
+  readonly list?: string;
   /** The character between the fields of CSV; undefined for other formats. */
   readonly delimiter: string | undefined;
   /** The number of rows; undefined if counting them would take as long as an import. */

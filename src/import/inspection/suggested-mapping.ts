@@ -3,9 +3,9 @@ import { OUTCOMES, type Outcome, parseOutcome } from '../../domain/outcome.ts';
 import { meantTimeframe } from '../../domain/timeframe.ts';
 import { windowOfSlug } from '../../venue/slug.ts';
 import { EMPTY_LIST, type FieldSummary } from './field-tally.ts';
+import { inspectedLists } from './inspected-list.ts';
 import type { InspectedTable } from './inspected-table.ts';
 import type { Inspection } from './inspection.ts';
-import { type Elements, elementLines, elementsIn, haveTime } from './suggested-elements.ts';
 import { referLines } from './suggested-reference.ts';
 import { timeLines, windowEdge } from './suggested-time.ts';
 import { type Lines, quoted } from './toml-lines.ts';
@@ -44,40 +44,28 @@ const CROSSED_MAX = 0.1;
  * the key. It was tried on the first rows, and ends with comments that say what it makes of them, and what it would lose.
  */
 export function suggestedMapping(inspection: Inspection, table: InspectedTable): string {
-  const fields = table.fields.filter(({ count }) => count > 0);
-  const own = sidesIn(table);
-  const found = own.length > 0 ? own : elementsIn(table).filter(haveTime).flatMap(sidesOfElements);
-  const rare = PRICE_UNITS.slice(2).map((units) => bestSides(fields, units));
-  const trials = [...(found.length === 0 ? [[]] : found), ...rare].map((sides) => {
-    const inUnits = PRICE_UNITS.map((units) => trialOf(inspection, table, sides, units));
-    return inUnits.reduce((best, other) => (other.kept > best.kept ? other : best));
-  });
-  const { text, lines } = trials.find(({ records }) => records > 0) ?? trials[0]!;
+  const own = bestTrial(inspection, table);
+  const lists = own.records > 0 || inspection.format !== 'json' ? [] : inspectedLists(table);
+  const { text, lines } = lists.map((list) => bestTrial(inspection, list)).find(({ records }) => records > 0) ?? own;
   return lines.length === 0 ? text : textOf([text.trimEnd().split('\n'), lines.map((line) => `# ${oneLine(line)}`)]);
 }
 
-/** The ways in which the rows of a table may have sides. */
-function sidesIn(table: InspectedTable): readonly (readonly Sides[])[] {
+/** The first of the ways in which the rows of a table may have sides that makes records of them. */
+function bestTrial(inspection: Inspection, table: InspectedTable) {
   const fields = table.fields.filter(({ count }) => count > 0);
-  return [
+  const found = [
     [...numberedSides(table.fields), ...listSides(fields)],
     complementSides(fields),
     levelSides(table),
     bestSides(fields, 1),
     bestSides(fields, CENTS_MAX),
   ].filter(({ length }) => length > 0);
-}
-
-function sidesOfElements(elements: Elements): readonly (readonly Sides[])[] {
-  const isRecord = (sides: readonly Sides[]) => sides.every(({ kind }) => kind !== 'levels');
-  const [outcome, ...others] = elements.table.fields.filter(({ words }) => isOutcomes(words));
-  const stated =
-    outcome === undefined || others.length > 0
-      ? []
-      : [`outcome = { field = ${quoted(outcome.name)}, ${outcomeTexts(outcome).join(', ')} }`];
-  return sidesIn(elements.table)
-    .filter(isRecord)
-    .map((sides) => sides.map((side) => ({ ...side, elements, stated: (side.outcome ?? side.word) ? [] : stated })));
+  const rare = PRICE_UNITS.slice(2).map((units) => bestSides(fields, units));
+  const trials = [...(found.length === 0 ? [[]] : found), ...rare].map((sides) => {
+    const inUnits = PRICE_UNITS.map((units) => trialOf(inspection, table, sides, units));
+    return inUnits.reduce((best, other) => (other.kept > best.kept ? other : best));
+  });
+  return trials.find(({ records }) => records > 0) ?? trials[0]!;
 }
 
 /** A mapping with these sides, what its trial says, and the records that it makes; `kept`: without those that it would lose. */
@@ -127,6 +115,7 @@ function mappingOf(
   const json = fields.filter(({ isJson }) => isJson).map((field) => field.name);
   const rows = [
     ...(table.name === undefined ? [] : [`table = ${quoted(table.name)}`]),
+    ...(table.list === undefined ? [] : [`list = ${quoted(table.list)}`]),
     ...(table.delimiter === undefined || table.delimiter === ',' ? [] : [`delimiter = ${quoted(table.delimiter)}`]),
     ...(json.length === 0 || frames !== undefined ? [] : [`json = [${json.map(quoted).join(', ')}]`]),
   ];
@@ -150,7 +139,7 @@ function mappingOf(
   const sections: Lines[] = [
     ...source,
     ...(refer.length === 0 ? [] : [refer]),
-    ...(sides.some(({ elements }) => elements === undefined) || sides.length === 0 ? [['[time]', ...time]] : []),
+    ['[time]', ...time],
     [
       '[market]',
       ...marketLines(
@@ -360,10 +349,6 @@ interface Sides {
   readonly bid: Lines;
   readonly ask: Lines;
   readonly kind: 'books' | 'quotes' | 'levels';
-  /** Set if the elements of a list have them, not the row itself. */
-  readonly elements?: Elements;
-  /** The outcome of an element, if a field of it states the outcome. */
-  readonly stated?: Lines;
 }
 
 function recordLines(
@@ -389,7 +374,7 @@ function recordLines(
     sections: found
       .filter((one, index) => found.findIndex((other) => headingOf(other) === headingOf(one)) === index)
       .map((side) => sectionOf(side, scale, isTrial)),
-    hasOutcome: found.every(({ outcome, word, stated = [] }) => (outcome ?? word ?? stated[0]) !== undefined),
+    hasOutcome: found.every(({ outcome, word }) => (outcome ?? word) !== undefined),
   };
 }
 
@@ -397,16 +382,10 @@ function headingOf({ kind, outcome, word }: Sides): string {
   return `${kind}.${outcome ?? word ?? ''}`;
 }
 
-function sectionOf(
-  { kind, outcome, word, bid, ask, elements, stated = [] }: Sides,
-  scale: number,
-  isTrial: boolean,
-): Lines {
+function sectionOf({ kind, outcome, word, bid, ask }: Sides, scale: number, isTrial: boolean): Lines {
   const table = outcome ?? (word === undefined ? undefined : 'up');
   const lines = [
     `[${kind}${table === undefined ? '' : `.${table}`}]`,
-    ...(elements === undefined ? [] : elementLines(elements, isTrial)),
-    ...stated,
     ...[...bid, ...ask].map((line) => scaled(line, scale)),
   ];
   if (isTrial || (word === undefined && scale === 1)) return lines;

@@ -82,9 +82,6 @@ export function tried(
 /** The mapping with what it leaves open, and in words what that is. */
 function completed(toml: Fields, fields: readonly FieldSummary[]): { complete: Fields; assumed: readonly string[] } {
   const assumed: string[] = [];
-  const ofOutcomes = Object.keys(RECORD_SCHEMAS).flatMap((kind) => toml[kind] ?? []);
-  // The elements of lists state their own times.
-  const isTimed = toml.time === undefined && ofOutcomes.every(hasTime);
   const time: Record<string, unknown> = isFields(toml.time) ? { ...toml.time } : { field: toml.time };
   const stated = fields.find(({ name }) => name === time.field);
   const timed = stated ?? fields.find(({ times }) => times !== undefined);
@@ -93,7 +90,7 @@ function completed(toml: Fields, fields: readonly FieldSummary[]): { complete: F
     time[key] = value;
     assumed.push(`time.${key} = "${shown(value)}"`);
   };
-  if (!isTimed && time.value === undefined && time.file_name === undefined && time.file_path === undefined) {
+  if (time.value === undefined && time.file_name === undefined && time.file_path === undefined) {
     assume('field', timed?.name);
     const isRelative = time.after !== undefined || time.before !== undefined;
     if (isRelative && stated !== undefined) assume('unit', relativeUnit(stated));
@@ -101,6 +98,7 @@ function completed(toml: Fields, fields: readonly FieldSummary[]): { complete: F
     if (time.unit === undefined) assume('format', 'iso');
     if (time.unit === undefined && timed?.times?.hasZone !== true) assume('zone', 'UTC');
   }
+  const ofOutcomes = Object.keys(RECORD_SCHEMAS).flatMap((kind) => toml[kind] ?? []);
   const hasOutcome = ofOutcomes.every(
     (table) => isFields(table) && ['up', 'down', 'outcome'].some((key) => key in table),
   );
@@ -110,17 +108,7 @@ function completed(toml: Fields, fields: readonly FieldSummary[]): { complete: F
   if (!isNamed) assumed.push('any market');
   if (hasNoOutcome) assumed.push('any outcome');
   const outcome = hasNoOutcome ? { outcome: { value: 'up' } } : {};
-  const ofRows = isTimed ? {} : { time };
-  return {
-    complete: { ...toml, ...outcome, ...ofRows, market: isNamed ? market : { ...market, ...ANY_MARKET } },
-    assumed,
-  };
-}
-
-/** Returns true for a table of records that states its time, or of which each outcome does. */
-function hasTime(table: unknown): boolean {
-  if (!isFields(table)) return false;
-  return table.time !== undefined || [table.up, table.down].filter(isFields).some((outcome) => 'time' in outcome);
+  return { complete: { ...toml, ...outcome, time, market: isNamed ? market : { ...market, ...ANY_MARKET } }, assumed };
 }
 
 function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: MappedRow['file']) {

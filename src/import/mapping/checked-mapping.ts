@@ -103,10 +103,11 @@ function checkedSection(kind: RecordKind, table: Fields, key: string, mapping: s
 }
 
 function rowsProblem({ format, rows = {} }: Mapping): string | undefined {
-  const { table, query, delimiter } = rows;
+  const { table, query, delimiter, list } = rows;
   if (format !== 'sqlite' && (table ?? query) !== undefined) {
     return `rows.${table === undefined ? 'query' : 'table'} is for format = "sqlite" only: remove it`;
   }
+  if (format !== 'json' && list !== undefined) return 'rows.list is for format = "json" only: remove it';
   if (format !== 'csv' && delimiter !== undefined) return 'rows.delimiter is for format = "csv" only: remove it';
   if (format === 'sqlite' && table === undefined && query === undefined) {
     return 'rows.table is not stated: add it, or rows.query';

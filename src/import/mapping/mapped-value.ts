@@ -162,7 +162,7 @@ function joinedReader(names: readonly string[]): (row: MappedRow) => string | un
 }
 
 /** Reads a column, or a member of JSON by its names joined by dots. An empty text counts as missing. */
-export function fieldReader(path: string): (row: MappedRow) => unknown {
+export function fieldReader(path: string): (row: Pick<MappedRow, 'fields'>) => unknown {
   const members = path.split('.');
   return ({ fields }) => {
     const value = Object.hasOwn(fields, path)

@@ -190,7 +190,7 @@ function rowsOf(file: RecordingFile, { format, rows = {} }: Mapping, sink: Recor
     case 'csv':
       return csvRows(file, { delimiter: rows.delimiter, onHeader: () => sink.ignore('header') });
     case 'json':
-      return jsonRows(file);
+      return jsonRows(file, rows.list);
     case 'sqlite':
       return sqliteRows(file.path, selectionOf(rows), file.copy);
     case 'parquet':
@@ -224,7 +224,7 @@ function fits(sample: Sample, { format, rows = {} }: Mapping, columns: readonly 
     case 'csv':
       return sample.columns === undefined && hasColumns(sample, columns, rows.delimiter);
     case 'json':
-      return hasMembers(sample, columns);
+      return hasMembers(sample, rows.list === undefined ? columns : [rows.list]);
     case 'parquet':
       return sample.columns !== undefined && columns.every((column) => sample.columns!.has(column));
     case 'sqlite':

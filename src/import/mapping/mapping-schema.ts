@@ -161,6 +161,8 @@ export const TOP_SCHEMAS = {
       json: optional(Words),
       /** Reads only rows in which the field is one of the texts. */
       only: optional(Rows),
+      /** For JSON: the rows are the elements of this list in each object. */
+      list: optional(Text),
       /** For CSV: the character between two fields, a comma by default. */
       delimiter: optional(Type.String({ minLength: 1, maxLength: 1 })),
       /** For SQLite: either `table` or `query`. */

@@ -50,6 +50,24 @@ const LAYOUTS: Readonly<Record<string, { readonly toml: string; readonly content
     content: `{"t":${AT_MS}999,"up":{"bids":[["0.50","3"],["0.51","120.5"]],"asks":[[0.52,44.000001]]},"down":{"bids":[[0.48,44.000001]],"asks":[[0.49,120.5],[0.5,3]]}}`,
     name: `${SLUG}.jsonl`,
   },
+  'elements of a list, with what the object around it states': {
+    toml: `
+      format = "json"
+      rows = { list = "page.items" }
+      [time]
+      field = "t"
+      unit = "ms"
+      [market]
+      slug = "slug"
+      [books.up]
+      bids = { levels = "ub", price = 0, size = 1 }
+      asks = { levels = "ua", price = 0, size = 1 }
+      [books.down]
+      bids = { levels = "db", price = 0, size = 1 }
+      asks = { levels = "da", price = 0, size = 1 }`,
+    content: `{"slug":"${SLUG}","t":1,"page":{"next":null,"items":[{"t":${AT_MS},"ub":[[0.51,120.5],[0.5,3]],"ua":[[0.52,44.000001]],"db":[[0.48,44.000001]],"da":[[0.49,120.5],[0.5,3]]}]}}`,
+    name: 'page.json',
+  },
   'lists, dicts and tuples as Python prints them': {
     toml: `
       format = "csv"

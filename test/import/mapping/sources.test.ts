@@ -6,7 +6,7 @@ import { Importer } from '../../../src/import/importer.ts';
 import { type Source, sourcesOf } from '../../../src/import/source.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
 import { sampleMarket, sampleSnapshot } from '../../support/sample-records.ts';
-import { mappingOf } from './mapped-import.ts';
+import { mappingOf, refusalOfMapping } from './mapped-import.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
 const AT_MS = 1776323405_123;
@@ -101,4 +101,27 @@ test('a mapping without records imports a list of markets, before all other file
   expect(report.rejections).toEqual([]);
   expect(report.records).toEqual({ market: 1, snapshot: 1 });
   expect(report.total.ignored).toBe(1);
+});
+
+test('in a directory the files are read that have the list of the mapping, and an object without it is rejected', async () => {
+  const toml = `
+    format = "json"
+    rows = { list = "ticks" }
+    time = { field = "t", unit = "ms" }
+    market = { slug = "slug" }
+    midpoints.up = { price = "mid" }`;
+  const ticks = [{ t: AT_MS, mid: 0.5 }, { t: AT_MS + 1, mid: 0.6 }, 7];
+  const files = {
+    'a.json': JSON.stringify({ slug: SLUG, ticks }, null, 1),
+    'b.json': `${JSON.stringify({ slug: SLUG, ticks: [] })}\n${JSON.stringify({ slug: SLUG, ticks: { t: 1 } })}\n`,
+    'c.json': JSON.stringify({ slug: SLUG, rows: ticks }),
+  };
+  const { records, rejections, skipped } = await importFiles(files, undefined, toml);
+  expect(records).toEqual({ market: 1, price: 2 });
+  expect(rejections.map(({ reason }) => reason).toSorted()).toEqual([
+    'ticks has an element that is no object',
+    'ticks is not a list',
+  ]);
+  expect(skipped).toHaveLength(1);
+  expect(refusalOfMapping(toml.replace('json', 'csv'))).toContain('rows.list is for format = "json" only');
 });
