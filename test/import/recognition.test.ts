@@ -80,6 +80,7 @@ test.each<[string, readonly object[], string | undefined]>([
   ['books deep in one value', [{ market: NAMED, snapshots: [{ t: 1, up: LEVELS }] }], undefined],
   ['books as maps', [{ ts: 1, ...NAMED, bids: { 0.5: '10' } }], undefined],
   ['trades', [{ ...NAMED, trades: [{ px: '0.5', qty: '1', at: 1 }] }], undefined],
+  ['a history of prices', [{ ...GAMMA, history: [{ t: 1767868200, p: 0.5 }] }], undefined],
   ['best prices', [0.5, 0.51].map((bid, at) => ({ at, ...NAMED, bid, ask: 0.52 })), undefined],
   ['best prices deep in values', [0.5, 0.51].map((bid, at) => ({ at, market: NAMED, up: { bid } })), undefined],
   ['books beside what Gamma says', [{ at: 1, ...GAMMA, book: LEVELS }], undefined],

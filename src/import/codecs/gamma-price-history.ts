@@ -3,6 +3,9 @@ import { isFields, rejected } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
 import { visitJsonValues } from '../parse/json-values.ts';
 
+/** What names the market of a history that a recorder wrote: no answer of the venue has them. */
+const NAMES = ['asset_id', 'market', 'conditionId', 'condition_id', 'slug'];
+
 /**
  * Recognises responses of the venue's /prices-history, `{"history": [{"t": Unix seconds, "p": price}, …]}`, to reject them with a
  * reason: only the request named the market, so the prices cannot be stored.
@@ -25,6 +28,6 @@ export function priceHistories(): Codec {
 }
 
 function isHistory(value: unknown): boolean {
-  if (!isFields(value) || !Array.isArray(value.history) || 'asset_id' in value || 'market' in value) return false;
+  if (!isFields(value) || !Array.isArray(value.history) || NAMES.some((name) => name in value)) return false;
   return value.history.every((point) => isFields(point) && 't' in point && 'p' in point);
 }

@@ -2,17 +2,18 @@ import { isFields } from '../../record/fields.ts';
 
 const PRICES = ['price', 'p', 'px'];
 const SIZES = ['size', 's', 'sz', 'qty', 'quantity', 'amount', 'shares'];
+const TIMES = ['t', 'ts', 'time', 'timestamp'];
 /** Levels are no deeper than this in what recorders write: `{"snapshots": [{"up": {"bids": [{…}]}}]}`. */
 const DEPTH_MAX = 8;
 /** The items of each list that are looked at: those of one list are alike. */
 const ITEMS = 3;
 
-/** Returns true if there are values, and none has levels or trades anywhere: one that has some is no description of a market, even if it names one. */
+/** Returns true if there are values, and none has levels, trades or prices over time anywhere: one that has some is no description of a market, even if it names one. */
 export function areDescriptions(values: readonly unknown[]): boolean {
   return values.length > 0 && !values.some((value) => hasLevels(value, DEPTH_MAX));
 }
 
-/** Returns true if there is a list of `[price, size]` or `{price, size}` in a value, or an object `{price: size}`, as numbers or texts. */
+/** Returns true if there is a list of `[price, size]`, `{price, size}` or `{time, price}` in a value, or an object `{price: size}`, as numbers or texts. */
 function hasLevels(value: unknown, depth: number): boolean {
   if (depth === 0 || typeof value !== 'object' || value === null) return false;
   if (!Array.isArray(value)) {
@@ -27,7 +28,8 @@ function hasLevels(value: unknown, depth: number): boolean {
 function isLevel(item: unknown): boolean {
   if (Array.isArray(item)) return item.length >= 2 && isNumeric(item[0]) && isNumeric(item[1]);
   if (!isFields(item)) return false;
-  return [PRICES, SIZES].every((names) => names.some((name) => isNumeric(item[name])));
+  const hasNumber = (names: readonly string[]) => names.some((name) => isNumeric(item[name]));
+  return hasNumber(PRICES) && (hasNumber(SIZES) || TIMES.some((name) => name in item));
 }
 
 /**
