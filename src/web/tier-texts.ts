@@ -1,4 +1,5 @@
 import type { Tier } from '../domain/tier.ts';
+import type { Registry } from '../store/registry.ts';
 import { usdText } from './texts.ts';
 
 /** The note of a tier whose price nobody has set. */
@@ -24,7 +25,7 @@ export function grantedText(granted: readonly string[] | undefined): string {
   return granted?.join(', ') ?? 'all';
 }
 
-/** The name of a tier in a catalog that has it. */
-export function tierName(catalog: readonly Tier[], id: string): string {
-  return catalog.find((tier) => tier.id === id)!.name;
+/** The name of a tier, even if it is retired. */
+export function tierName({ database, tiers }: Registry, id: string): string {
+  return database.read(() => tiers.named(id).name);
 }

@@ -223,7 +223,7 @@ test('The list has keys that expired, with their limits and last use, and none o
   expect(factsOf((await ada.open(`/account/keys/${apiKey.id}`)).text)).toEqual({
     Key: `${apiKey.prefix}… expired 1,234 a minute`,
     Id: apiKey.id,
-    Tier: 'pro',
+    Tier: 'Pro',
     'Requests in 30 days': '1',
     Created: '2026-06-01 00:00 UTC',
     Rotated: 'never',
@@ -245,6 +245,7 @@ test('A key is renamed by its owner alone, and its list has tier and requests of
   expect(keysOf(site)[0]!.name).toBe('<i>bot</i>');
   const [row] = rowsOf((await ada.open('/account/keys')).text, 'Keys');
   expect(row).toMatchObject({ Tier: 'Free', 'Requests in 30 days': '0' });
+  expect(factsOf((await ada.open(`/account/keys/${key!.id}`)).text)).toMatchObject({ Tier: 'Free, as your account' });
   // The activity has the name that the key has now.
   const activity = rowsOf((await ada.open('/account')).text, 'Latest activity').map((entry) => entry.Activity);
   expect(activity).toContain('Created the key <i>bot</i>');

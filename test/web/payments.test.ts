@@ -216,7 +216,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     for (const text of await texts()) expect(text).not.toContain('keep their tier');
     create('robot', 'starter');
     for (const text of await texts()) {
-      expect(text).toContain('Whatever this account buys, these keys keep their tier: robot (starter). New keys');
+      expect(text).toContain('Whatever this account buys, these keys keep their tier: robot (Starter). New keys');
     }
   });
 
@@ -264,7 +264,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const emailOf = ({ quote }: Payment) => registry.accounts.find(quote.accountId)!.email;
     const expectedRows = registry.payments.list(4).map((payment) => ({
       Account: `${emailOf(payment)} ${timeText(payment.createdMs)} · ${payment.id}`,
-      Tier: 'pro',
+      Tier: 'Pro',
       Amount: '$49.50 TUSD on Anvil',
       State: payment.state,
       Transaction: payment.transaction!,

@@ -172,12 +172,12 @@ test('an operator sees the usage of all accounts by tier and by account; deleted
   const ofEve = summed(recent.filter(({ keyId }) => keyId === keyIds[10]));
   const page = await opened('/admin/usage');
   expect(totals(page)).toMatchObject({ Requests: summed(recent).Requests });
-  expect(table(page, 'Usage by tier')).toEqual({ free: summed(recent) });
+  expect(table(page, 'Usage by tier')).toEqual({ Free: summed(recent) });
   expect(table(page, 'Usage by account')).toEqual({ [ADA]: ofAda, [EVE]: ofEve });
   expect(page).toContain(`href="/admin/accounts/${registry.accounts.findByEmail(EVE)!.id}"`);
   deleteAccount({ registry, nowMs: NOW_MS }, registry.accounts.findByEmail(EVE)!.id, service.activity);
   const after = await opened('/admin/usage');
-  expect(table(after, 'Usage by tier')).toEqual({ free: ofAda, 'Deleted accounts': ofEve });
+  expect(table(after, 'Usage by tier')).toEqual({ Free: ofAda, 'Deleted accounts': ofEve });
   expect(table(after, 'Usage by account')).toEqual({ [ADA]: ofAda, 'Deleted accounts': ofEve });
   // By day, the last 24 hours would be today.
   expect((await browser.open('/admin/usage?last=24h')).status).toBe(400);

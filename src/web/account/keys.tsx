@@ -11,12 +11,14 @@ import { usageOf } from '../../account/account-usage.ts';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { Facts } from '../../http/pages/facts.tsx';
+import type { Registry } from '../../store/registry.ts';
 import { Action } from '../action.tsx';
 import { Field, Form } from '../form.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
+import { tierName } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { lastRange } from '../usage/usage-range.tsx';
 import { shownKeyPage } from './new-key.tsx';
@@ -35,7 +37,6 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
   const valid = keys.filter((key) => !isExpired(key, nowMs)).length;
   const allowed = keysAllowed(registry, email);
   const accountTier = registry.database.read(() => registry.accountTiers.at(id, nowMs).tier.id);
-  const tierName = (tierId: string) => registry.database.read(() => registry.tiers.named(tierId).name);
   const keyIds = keys.map((key) => key.id);
   const used = await usageOf(service.activity.usage, keyIds, lastRange('30d', nowMs), nowMs);
   const requests = new Map(used.keys.map(({ name, series }) => [name, series.sum.requests]));
@@ -75,7 +76,7 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
               </>
             ),
           },
-          { heading: 'Tier', cell: ({ tier = accountTier }) => tierName(tier) },
+          { heading: 'Tier', cell: ({ tier = accountTier }) => tierName(registry, tier) },
           { heading: 'Requests in 30 days', class: 'number', cell: (key) => numberText(requests.get(key.id) ?? 0) },
           { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
           { heading: 'Expires', cell: ({ expiresMs }) => <Time ms={expiresMs} or="never" /> },
@@ -83,7 +84,7 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
         rows={keys}
         empty="No keys yet. A program sends a key with each request: create one, and try it with the command on the next page."
       />
-      {deps.billing !== undefined && <PinnedKeys keys={keys} />}
+      {deps.billing !== undefined && <PinnedKeys keys={keys} registry={registry} />}
     </>,
   );
 }
@@ -105,8 +106,8 @@ function Limits({ apiKey, nowMs }: { readonly apiKey: UsedKey; readonly nowMs: I
 }
 
 /** Warns of keys that do not get the tier that the account buys. */
-export function PinnedKeys({ keys }: { readonly keys: readonly ApiKey[] }) {
-  const pinned = keys.filter(({ tier }) => tier !== undefined).map((key) => `${nameOf(key)} (${key.tier})`);
+export function PinnedKeys({ keys, registry }: { readonly keys: readonly ApiKey[]; readonly registry: Registry }) {
+  const pinned = keys.flatMap((key) => (key.tier ? `${nameOf(key)} (${tierName(registry, key.tier)})` : []));
   if (pinned.length === 0) return null;
   return (
     <p class="quiet small">
@@ -137,7 +138,7 @@ export async function keyPage(deps: WebDeps, person: Person, { parameter }: Page
             </>
           ),
           Id: <code>{id}</code>,
-          Tier: key.tier ?? `${tier.id}, as your account`,
+          Tier: key.tier === undefined ? `${tier.name}, as your account` : tierName(registry, key.tier),
           'Requests in 30 days': <a href={`/account/usage?key=${id}`}>{numberText(total.sum.requests)}</a>,
           Created: <Time ms={createdMs} />,
           Rotated: <Time ms={rotatedMs} or="never" />,

@@ -11,6 +11,7 @@ import { amountColumn, State, transactionColumn } from '../shown-payment.tsx';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { AskOperator, TierCard } from '../tier-card.tsx';
+import { tierName } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { BuyForm, PLAN_PATH } from './buy-form.tsx';
 import { BuyerForm } from './invoice.tsx';
@@ -36,7 +37,6 @@ export function planPage(
   });
   const prices = new Map(catalog.map((tier) => [tier.id, pricesFor({ registry, billing }, id, tier, nowMs)]));
   const unexpired = granted.filter(({ startsMs, endsMs: end = Infinity }) => Math.max(nowMs, startsMs) < end);
-  const nameOf = (tierId: string) => database.read(() => tiers.named(tierId).name);
   const noEnd = unexpired.length === 0 ? 'Every account without a grant has this tier.' : 'This tier has no end.';
   const hasBuyable = catalog.some((tier) => prices.get(tier.id)!.length > 0);
   return personPage(
@@ -52,7 +52,7 @@ export function planPage(
           {numberText(present.requestsPerMinute)} requests a minute.
         </p>
       </div>
-      {billing !== undefined && <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} />}
+      {billing !== undefined && <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} registry={registry} />}
       <h2>Tiers</h2>
       <div class="cards tiers">
         {catalog.map((tier) => (
@@ -80,7 +80,7 @@ export function planPage(
               heading: 'Tier',
               cell: ({ tier, startsMs }) => (
                 <>
-                  {nameOf(tier)} {startsMs > nowMs && <span class="badge">later</span>}
+                  {tierName(registry, tier)} {startsMs > nowMs && <span class="badge">later</span>}
                 </>
               ),
             },

@@ -10,6 +10,7 @@ import type { UsageCounts } from '../../domain/usage.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
 import { Facts } from '../../http/pages/facts.tsx';
+import type { Registry } from '../../store/registry.ts';
 import { Action, ConfirmedButton } from '../action.tsx';
 import { Choice, Form, InstantField } from '../form.tsx';
 import { linkTo } from '../link-to.ts';
@@ -57,7 +58,7 @@ export async function pageOfAccount(
     return {
       account: overviewOf(registry, nowMs, found),
       granted: grants.ofAccount(id),
-      catalog: tiers.all(),
+      catalog: tiers.list(),
       keyIds: apiKeys.idsOf(id),
     };
   });
@@ -74,9 +75,15 @@ export async function pageOfAccount(
       {link !== undefined && <NewLink email={account.email} link={link} />}
       <Facts facts={factsOf(account, total.sum)} />
       <h2>Grants</h2>
-      <Grants grants={granted} catalog={catalog} nowMs={nowMs} />
+      <Grants grants={granted} registry={registry} nowMs={nowMs} />
       {!isDeleted && <GrantForm id={id} catalog={catalog} typed={refused?.typed} />}
-      <Table label="Keys" isTitled columns={keyColumns(catalog, nowMs)} rows={keys} empty="This account has no keys." />
+      <Table
+        label="Keys"
+        isTitled
+        columns={keyColumns(registry, nowMs)}
+        rows={keys}
+        empty="This account has no keys."
+      />
       {!isDeleted && (
         <>
           <h2>Access</h2>
@@ -127,7 +134,7 @@ function factsOf(account: AccountOverview, used: UsageCounts) {
   };
 }
 
-function keyColumns(catalog: readonly Tier[], nowMs: InstantMs): Column<UsedKey>[] {
+function keyColumns(registry: Registry, nowMs: InstantMs): Column<UsedKey>[] {
   return [
     {
       heading: 'Key',
@@ -139,7 +146,7 @@ function keyColumns(catalog: readonly Tier[], nowMs: InstantMs): Column<UsedKey>
         </>
       ),
     },
-    { heading: 'Tier', cell: ({ tier }) => (tier === undefined ? 'the account’s' : tierName(catalog, tier)) },
+    { heading: 'Tier', cell: ({ tier }) => (tier === undefined ? 'the account’s' : tierName(registry, tier)) },
     { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
     { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
     {
@@ -205,23 +212,23 @@ function Access({ account: { id, email, role, disabledMs } }: { readonly account
 
 interface GrantsContent {
   readonly grants: readonly AccountGrant[];
-  readonly catalog: readonly Tier[];
+  readonly registry: Registry;
   readonly nowMs: InstantMs;
 }
 
 /** A table that begins with the grants that have not ended. */
-function Grants({ grants, catalog, nowMs }: GrantsContent) {
+function Grants({ grants, registry, nowMs }: GrantsContent) {
   const hasEnded = ({ startsMs, endsMs = Infinity }: AccountGrant) => endsMs <= Math.max(nowMs, startsMs);
   const endButton = ({ id, accountId: account, tier }: AccountGrant) => (
     <ConfirmedButton label="End" action={`${ACCOUNTS_PATH}/end-grant`} fields={{ account, grant: id }}>
-      The account loses the tier {tierName(catalog, tier)} with its next request, unless it has another grant of it.
+      The account loses the tier {tierName(registry, tier)} with its next request, unless it has another grant of it.
     </ConfirmedButton>
   );
   return (
     <Table
       label="Grants"
       columns={[
-        { heading: 'Tier', cell: ({ tier }) => tierName(catalog, tier) },
+        { heading: 'Tier', cell: ({ tier }) => tierName(registry, tier) },
         { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
         { heading: 'Until', cell: ({ endsMs }) => <Time ms={endsMs} or="no end" /> },
         { heading: 'Source', cell: ({ source }) => source },
@@ -241,14 +248,13 @@ interface GrantFormContent {
 }
 
 function GrantForm({ id, catalog, typed }: GrantFormContent) {
-  const offered = catalog.filter(({ retiredMs }) => retiredMs === undefined);
   return (
     <Form class="card" action={`${ACCOUNTS_PATH}/grant`} hidden={{ account: id }} button="Grant" look="primary">
       <div class="fields">
         <Choice
           label="Grant the tier"
           name="tier"
-          options={offered.map((tier) => [tier.id, tier.name])}
+          options={catalog.map((tier) => [tier.id, tier.name])}
           chosen={typed?.get('tier')}
         />
         <InstantField label="Until" name="until" value={typed?.get('until') ?? ''}>

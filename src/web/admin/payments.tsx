@@ -10,6 +10,7 @@ import { errorSentence } from '../posted-form.ts';
 import { amountColumn, State, tokenText, transactionColumn } from '../shown-payment.tsx';
 import { type Column, Table } from '../table.tsx';
 import { numberText, usdText } from '../texts.ts';
+import { tierName } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { ACCOUNT_FILTER, AccountLink, filteredAccount } from './shown-account.tsx';
 
@@ -72,15 +73,17 @@ function revenueColumns(billing: Billing | undefined): Column<Revenue>[] {
   ];
 }
 
-function paymentColumns({ accounts, database }: Registry, billing: Billing | undefined): Column<Payment>[] {
-  const emailOf = (accountId: number) => database.read(() => accounts.find(accountId)!.email);
+function paymentColumns(registry: Registry, billing: Billing | undefined): Column<Payment>[] {
   return [
     {
       heading: 'Account',
       class: 'long',
       cell: ({ id, quote, createdMs, invoice }) => (
         <>
-          <AccountLink id={quote.accountId} email={emailOf(quote.accountId)} />
+          <AccountLink
+            id={quote.accountId}
+            email={registry.database.read(() => registry.accounts.find(quote.accountId)!.email)}
+          />
           <div class="quiet">
             <Time ms={createdMs} /> · {id}
             {invoice !== undefined && (
@@ -93,7 +96,7 @@ function paymentColumns({ accounts, database }: Registry, billing: Billing | und
         </>
       ),
     },
-    { heading: 'Tier', cell: ({ quote }) => quote.tier },
+    { heading: 'Tier', cell: ({ quote }) => tierName(registry, quote.tier) },
     amountColumn(billing),
     { heading: 'State', cell: (payment) => <State payment={payment} isExact /> },
     transactionColumn(billing),

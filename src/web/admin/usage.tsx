@@ -6,6 +6,7 @@ import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { USAGE_SCRIPT } from '../scripts.ts';
 import { numberText } from '../texts.ts';
+import { tierName } from '../tier-texts.ts';
 import { csvCounts, csvFile } from '../usage/usage-csv.ts';
 import { chosenRange, RangeForm } from '../usage/usage-range.tsx';
 import { UsageChart, UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
@@ -18,7 +19,8 @@ const DELETED = 'Deleted accounts';
 /** GET /admin/usage?last&from&to. */
 export async function serviceUsagePage(deps: WebDeps, person: Person, { query }: PageRequest): Promise<Answer> {
   const { range, used } = await readUsage(deps, query);
-  const { tier, account } = used.series;
+  const { tier: tierIds, account } = used.series;
+  const tier = tierIds.map(({ name, series }) => ({ name: name && tierName(deps.registry, name), series }));
   const splits = { Tier: named(tier), Account: named(account) };
   const rest = account.length - ACCOUNTS_MAX;
   return personPage(
