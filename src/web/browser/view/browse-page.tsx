@@ -10,7 +10,7 @@ import { ConnectionStatus, NoticeText } from './connection-status.tsx';
 import { Fold } from './fold.tsx';
 import type { Later } from './later.ts';
 import { MarketList, type MarketListContent } from './market-list.tsx';
-import { stateNow } from './page-now.ts';
+import { pageNowMs, stateNow } from './page-now.ts';
 import type { Recordings } from './recordings.ts';
 import type { ReplayClock } from './replay-clock.ts';
 import type { Notice } from './request-refused.ts';
@@ -137,6 +137,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
               list={list}
               href={marketHref}
               stateOf={(market) => stateNow(market, connection, clock)}
+              nowMs={() => pageNowMs(connection, clock)}
             />
           )}
         </section>

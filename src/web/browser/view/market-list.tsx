@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import type { InstantMs } from '../../../domain/instant.ts';
 import type { MarketSort } from '../../../domain/market-sort.ts';
 import type { marketState } from '../../../domain/market-state.ts';
 import { recordedText } from '../../../domain/recorded-time.ts';
@@ -8,9 +9,10 @@ import type { PagedRows } from './paged-rows.ts';
 import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
 import { contentPx, type ListSize, rowWindow, scrolledTo } from './row-window.ts';
 import { openView } from './shown-page.ts';
-import { Sparkline } from './sparkline.tsx';
+import { Sparkline, shownMidpoints } from './sparkline.tsx';
 import { windowText } from './view-texts.ts';
 
+const CENTS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 /** Rows in the document above and below those that are visible. */
 const AROUND = 6;
 /** The classes and the headings of columns, and the value that each is sorted by. A picture has no order. */
@@ -31,13 +33,15 @@ export interface MarketListContent {
   readonly href: (market: ListedMarket) => string;
   /** Called while a row is drawn: the row is drawn again when a signal changes that this reads. */
   readonly stateOf: (market: ListedMarket) => ReturnType<typeof marketState>;
+  /** The instant of the page, called as `stateOf`. */
+  readonly nowMs: () => InstantMs;
 }
 
 /**
  * A list of markets of any length: only the rows that are visible are in the document. It is one stop of the key Tab; arrows, Page Up,
  * Page Down, Home and End move in it, and Enter opens a market.
  */
-export function MarketList({ recordings, list, href, stateOf }: MarketListContent) {
+export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketListContent) {
   // Read, so that rows are drawn when they are loaded.
   recordings.changes.value;
   const scroller = useRef<HTMLTableElement>(null);
@@ -153,6 +157,7 @@ export function MarketList({ recordings, list, href, stateOf }: MarketListConten
               midpoints={list.row(index) && recordings.midpoints(list.row(index)!)}
               href={href}
               stateOf={stateOf}
+              nowMs={nowMs}
             />
           ))}
         </tbody>
@@ -161,7 +166,7 @@ export function MarketList({ recordings, list, href, stateOf }: MarketListConten
   );
 }
 
-interface MarketRowContent extends Pick<MarketListContent, 'href' | 'stateOf'> {
+interface MarketRowContent extends Pick<MarketListContent, 'href' | 'stateOf' | 'nowMs'> {
   readonly index: number;
   /** In the scrolled content, in pixels. */
   readonly topPx: number;
@@ -171,7 +176,7 @@ interface MarketRowContent extends Pick<MarketListContent, 'href' | 'stateOf'> {
   readonly midpoints: Midpoints | undefined;
 }
 
-function MarketRow({ index, topPx, isAt, market, midpoints, href, stateOf }: MarketRowContent) {
+function MarketRow({ index, topPx, isAt, market, midpoints, href, stateOf, nowMs }: MarketRowContent) {
   const row = {
     id: rowId(index),
     'aria-rowindex': index + 2,
@@ -196,13 +201,13 @@ function MarketRow({ index, topPx, isAt, market, midpoints, href, stateOf }: Mar
           {market.slug}
         </a>
       </td>
-      <td class="mid">{midpoints && <Sparkline values={midpoints} />}</td>
+      <td class="mid">{midpoints && <Sparkline values={shownMidpoints(midpoints, market, nowMs())} />}</td>
       <td class="winner">
         <State state={stateOf(market)} />
       </td>
       <td class="number">{numberText(market.snapshotCount)}</td>
       <td class="number part">{market.snapshotCount === 0 ? '' : recordedText(market)}</td>
-      <td class="number volume">{market.volume === null ? <NotRecorded /> : numberText(Math.round(market.volume))}</td>
+      <td class="number volume">{market.volume === null ? <NotRecorded /> : CENTS.format(market.volume)}</td>
     </tr>
   );
 }

@@ -5,7 +5,7 @@ import type { ListedMarket } from './recordings.ts';
 import type { ReplayClock } from './replay-clock.ts';
 
 /** The instant as of which a page shows the archive: that of a replay (NaN before it is known), the limit of the key, or now. */
-function pageNowMs({ connected }: Connection, clock: ReplayClock | undefined): InstantMs {
+export function pageNowMs({ connected }: Connection, clock: ReplayClock | undefined): InstantMs {
   if (clock !== undefined) return Date.parse(clock.shown.value?.now ?? '');
   const asOf = connected?.key.asOf;
   return Math.min(Date.now(), asOf ? Date.parse(asOf) : Infinity);

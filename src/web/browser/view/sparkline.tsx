@@ -1,4 +1,5 @@
-import type { Midpoints } from './recordings.ts';
+import type { InstantMs } from '../../../domain/instant.ts';
+import type { ListedMarket, Midpoints } from './recordings.ts';
 
 const WIDTH = 120;
 const HEIGHT = 28;
@@ -21,6 +22,20 @@ export function Sparkline({ values }: { readonly values: Midpoints }) {
       <path class="line" d={sparklinePath(values, WIDTH, HEIGHT)} />
     </svg>
   );
+}
+
+/**
+ * The midpoints that a line shows: none of a market without a recorded second, whose last book was before the window, and none of the
+ * parts that begin after `nowMs` (NaN: not known yet). The others are those of the last book, as the API has them.
+ */
+export function shownMidpoints(
+  values: Midpoints,
+  { startTime, endTime, recordedSeconds }: Pick<ListedMarket, 'startTime' | 'endTime' | 'recordedSeconds'>,
+  nowMs: InstantMs,
+): Midpoints {
+  const [startMs, endMs] = [Date.parse(startTime), Date.parse(endTime)];
+  const isLater = (nth: number) => startMs + (nth / values.length) * (endMs - startMs) > nowMs;
+  return values.map((value, nth) => (recordedSeconds === 0 || isLater(nth) ? null : value));
 }
 
 /** Decimals of a coordinate: nobody sees a tenth of a pixel. */
