@@ -126,17 +126,21 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
         slug.startsWith('with') ? 'server' : 'worker',
       );
       const [head = ''] = await page.locator('.market-head').allInnerTexts();
-      const [ladder = ''] = await page.locator('.ladders').allInnerTexts();
-      return { head, ladder };
+      const [ladder = 'none'] = await page.locator('.ladders').allInnerTexts();
+      const bands = await page.evaluate<number>("document.querySelectorAll('.plot-area .uplot').length");
+      const signs = await page.locator('.sign').allInnerTexts();
+      return { head, ladder, bands, signs: signs.length };
     };
     const at = '2026-04-16T07:11:00.000Z';
     const without = await open('without-books', at);
     expect(without.head).toContain('no books recorded');
-    expect(without.ladder).toContain('Up: no book is recorded.');
+    // No ladder, strips or signs of books.
+    expect(without).toMatchObject({ ladder: 'none', bands: 1, signs: 0 });
     expect((await open('with-gaps-only', at)).head).toContain('no books recorded, 1 gap');
     const oneSided = await open('one-sided', at);
     expect(oneSided.head).toContain('recorded 0 s of 300 s, 1 snapshot, 1 one-sided');
     expect(oneSided.ladder).toMatch(/no bids/);
+    expect(oneSided).toMatchObject({ bands: 3, signs: 6 });
     const crossed = await open('crossed', at);
     expect(crossed.head).toContain('1 crossed');
     expect(crossed.ladder).toContain('crossed by 0.2');
@@ -155,13 +159,17 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
     expect(await complaintsOf(watched)).toEqual([]);
   });
 
-  test('has a sentence for a market that is not recorded', async () => {
+  test('has a sentence for a market that is not recorded, and a way to the recordings', async () => {
     await using watched = await openPage();
+    const seesWay = "document.querySelector('.way-back').checkVisibility()";
     await watched.page.goto(`${server.origin}/view/btc/not-recorded`);
     await watched.page
       .getByText(/No market of btc has this/)
       .first()
       .waitFor();
+    expect(await watched.page.evaluate<boolean>(seesWay)).toBe(true);
+    await openMarket(watched.page, `${server.origin}/view/btc/crossed`, 'worker');
+    expect(await watched.page.evaluate<boolean>(seesWay)).toBe(false);
     expect(await watched.refused()).toEqual([]);
   });
 

@@ -46,6 +46,13 @@ export function viewPage(
           data-worker={assetPath(WORKER_SCRIPT)}
         />
         {picture !== undefined && <Preview picture={picture} hasAccounts={hasAccounts} />}
+        {page === 'market' && (
+          <p class="way-back">
+            <a class="button primary" href="/view">
+              See the recordings
+            </a>
+          </p>
+        )}
         <PlotHelp />
       </>
     ),

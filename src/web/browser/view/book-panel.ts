@@ -39,7 +39,7 @@ export class BookPanel {
     const decimals = (_: uPlot, values: number[], __: number, ___: number, step: number) =>
       values.map((value) => value.toFixed(decimalPlaces(step)));
     this.plot = plotBand(element, frame, {
-      name: outcome === 'up' ? 'Up' : 'Down',
+      name: () => (outcome === 'up' ? 'Up' : 'Down'),
       height,
       hasEventNames,
       scales: { price: { range: () => [prices().from, prices().to] } },

@@ -88,7 +88,7 @@ function rangeOf({ strike, final }: CoinPrices, low: number | null, high: number
   const all = [low, high, strike, final].filter((price) => price !== null && price !== undefined);
   if (all.length === 0) return [null, null];
   const [least, most] = [Math.min(...all), Math.max(...all)];
-  const room = Math.max((most - least) * MARGIN, most * 1e-6, 1e-9);
+  const room = Math.max((most - least) * MARGIN, most * (most === least ? 1e-4 : 1e-6), 1e-9);
   return [least - room, most + room];
 }
 

@@ -141,6 +141,12 @@ export class Explorer {
     !this.isLocal.value ? this.loader.heatMaps.value : this.#trades.heatMaps.value,
   );
 
+  /** False where there is nothing to play. */
+  readonly hasBooks: ReadonlySignal<boolean> = computed(() => {
+    const shown = this.#shown.value;
+    return shown !== undefined && hasBooks(shown);
+  });
+
   readonly events: ReadonlySignal<readonly PlotEvent[]> = computed(() => {
     const market = this.#shown.value?.market;
     if (market === undefined) return [];
@@ -224,10 +230,9 @@ export class Explorer {
 
   /** Plays, or pauses. Without books nothing happens. */
   togglePlay(): void {
-    const shown = this.#shown.value;
-    if (shown === undefined || !hasBooks(shown)) return;
+    if (!this.hasBooks.value) return;
     this.isFollowing.value = false;
-    shown.playback.toggle();
+    this.#shown.value!.playback.toggle();
   }
 
   /** Moves the instant to the next snapshot, or to the one before. */

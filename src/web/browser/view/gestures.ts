@@ -96,14 +96,12 @@ export function listenToGestures(element: HTMLElement, actions: GestureActions):
     },
   } as const;
   // Not passive: the page must not scroll while the wheel zooms.
-  const options = { passive: false };
+  const listening = new AbortController();
+  const options = { passive: false, signal: listening.signal };
   for (const [name, listener] of Object.entries(listeners)) {
     element.addEventListener(name, listener as EventListener, options);
   }
-  return () => {
-    for (const [name, listener] of Object.entries(listeners))
-      element.removeEventListener(name, listener as EventListener);
-  };
+  return () => listening.abort();
 }
 
 /** The middle of the fingers, and how far the first two are apart. */

@@ -20,7 +20,6 @@ export function imbalanceOf({ prices }: HeatMap, { bids, asks, bidPrice, askPric
 
 /** A cell and its sizes; a size is 0 where a side has no level. */
 export interface CellFigures {
-  readonly column: HeatMapColumn;
   /** The lowest price of its row. */
   readonly price: number;
   readonly bidSize: number;
@@ -32,19 +31,12 @@ export function columnAt({ columns }: HeatMap, ms: number): HeatMapColumn | unde
   return columns.find(({ fromMs, toMs }) => fromMs <= ms && ms < toMs + 1);
 }
 
-export function cellAt(map: HeatMap, ms: number, price: number): CellFigures | undefined {
-  const column = columnAt(map, ms);
-  if (column === undefined) return undefined;
-  const row = map.prices.findIndex((_, nth) => {
-    const { from, to } = drawnPrices(map.prices, nth);
+export function cellAt({ prices }: HeatMap, { book }: HeatMapColumn, price: number): CellFigures | undefined {
+  const row = prices.findIndex((_, nth) => {
+    const { from, to } = drawnPrices(prices, nth);
     return price >= from && price < to;
   });
   if (row < 0) return undefined;
   const sizeIn = (side: ColumnBook['bids'] | undefined) => side?.sizes[side.rows.indexOf(row)] ?? 0;
-  return {
-    column,
-    price: map.prices[row]!,
-    bidSize: sizeIn(column.book?.bids),
-    askSize: sizeIn(column.book?.asks),
-  };
+  return { price: prices[row]!, bidSize: sizeIn(book?.bids), askSize: sizeIn(book?.asks) };
 }

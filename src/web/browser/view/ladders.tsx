@@ -1,6 +1,5 @@
 import type { MarketContent } from './explorer.ts';
 import { Ladder } from './ladder.tsx';
-import { hasBooks } from './market-reader.ts';
 import { unknownText } from './market-texts.ts';
 import { stateNow } from './page-now.ts';
 import { LADDER_DEPTHS, outcomesOf } from './view-choices.ts';
@@ -44,10 +43,8 @@ export function Ladders({ explorer, shown }: MarketContent) {
             />
           );
         })
-      ) : hasBooks(shown) ? (
-        <p class="quiet">Loading the book …</p>
       ) : (
-        <p class="quiet">{coverage === undefined ? 'Your tier does not include books.' : 'No book is recorded.'}</p>
+        <p class="quiet">Loading the book …</p>
       )}
     </div>
   );

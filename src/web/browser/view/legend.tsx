@@ -29,6 +29,7 @@ export function Legend({ explorer, shown, plot }: LegendContent) {
   const { palette } = plot.style.value;
   const range = plot.range.value;
   const coin = state.layers.value.has('reference') ? explorer.coin.value : undefined;
+  const hasBooks = explorer.hasBooks.value;
   return (
     <div class="picture-legend small">
       {range !== undefined && (
@@ -40,7 +41,6 @@ export function Legend({ explorer, shown, plot }: LegendContent) {
       )}
       <Layers explorer={explorer} shown={shown} />
       <ul class="signs">
-        <li class="sign mid">midpoint</li>
         {coin?.reference !== undefined && (
           <li class={coin.strike === undefined ? 'sign reference' : 'sign reference sides'}>
             reference price ({coin.reference.source})
@@ -48,11 +48,16 @@ export function Legend({ explorer, shown, plot }: LegendContent) {
         )}
         {coin?.strike !== undefined && <li class="sign strike">strike</li>}
         {coin?.final !== undefined && <li class="sign final">final price</li>}
-        <li class="sign trade bought">bought</li>
-        <li class="sign trade sold">sold</li>
-        <li class="sign trade">side not recorded</li>
-        <li class="sign gap">gap</li>
-        <li class="sign none">no book known</li>
+        {hasBooks && (
+          <>
+            <li class="sign mid">midpoint</li>
+            <li class="sign trade bought">bought</li>
+            <li class="sign trade sold">sold</li>
+            <li class="sign trade">side not recorded</li>
+            <li class="sign gap">gap</li>
+            <li class="sign none">no book known</li>
+          </>
+        )}
       </ul>
     </div>
   );
@@ -133,7 +138,7 @@ function Layers({ explorer, shown: { state, market } }: MarketContent) {
   return (
     <fieldset class="legend">
       <legend class="hidden">Over the books</legend>
-      {LAYERS.map((layer) => (
+      {(explorer.hasBooks.value ? LAYERS : (['reference'] as const)).map((layer) => (
         <label key={layer}>
           <input type="checkbox" checked={state.layers.value.has(layer)} onChange={() => toggle(layer)} />
           {LAYER_NAMES[layer]}

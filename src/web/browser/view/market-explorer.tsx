@@ -23,7 +23,7 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
   return (
     <div class={shown && 'market-view'}>
       <div>
-        {isClosed && shown === undefined && <h1>Market</h1>}
+        {shown === undefined && (isClosed || notices.length > 0) && <h1>Market</h1>}
         {isClosed && <ConnectionStatus connection={connection} />}
         <div class="row spread market-nav">
           {shown !== undefined && <MarketNav explorer={explorer} shown={shown} />}
@@ -40,7 +40,7 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
             <MarketPicture explorer={explorer} shown={shown} plot={plot} />
             <Scrubber explorer={explorer} shown={shown} />
           </div>
-          <Ladders explorer={explorer} shown={shown} />
+          {explorer.hasBooks.value && <Ladders explorer={explorer} shown={shown} />}
           {plot.value !== undefined && (
             <div>
               <div class="card">

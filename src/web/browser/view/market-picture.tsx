@@ -6,7 +6,6 @@ import type { CoinPrices } from './coin-strip.ts';
 import type { MarketContent } from './explorer.ts';
 import { listenToGestures } from './gestures.ts';
 import { MarketPlot, type Pointed } from './market-plot.ts';
-import { hasBooks } from './market-reader.ts';
 import { clockText, coverageText, distanceText, exactText, marketTitle, sharesText } from './market-texts.ts';
 import { pressKey } from './plot-keys.ts';
 import { priceAt } from './reference-prices.ts';
@@ -24,8 +23,16 @@ export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
   const { state } = shown;
   useEffect(() => {
     const element = area.current!;
-    const { loader, trades, coin, events, own } = explorer;
-    const plot = new MarketPlot(picture.current!, { state, heatMaps: loader.heatMaps, trades, coin, events, own });
+    const { loader, trades, coin, events, own, hasBooks } = explorer;
+    const plot = new MarketPlot(picture.current!, {
+      state,
+      heatMaps: loader.heatMaps,
+      trades,
+      coin,
+      events,
+      own,
+      hasBooks,
+    });
     made.value = plot;
     const stopMeasuring = effect(() => {
       if (plot.areaWidth.value > 0) explorer.columns.value = plot.areaWidth.value;
@@ -71,7 +78,7 @@ export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
       onKeyDown={onKeyDown}
     >
       <div ref={picture} class="picture-area" role="img" aria-label={summary} />
-      {!hasBooks(shown) && <p class="nothing quiet">{coverageText(coverage)}</p>}
+      {!explorer.hasBooks.value && <p class="nothing quiet">{coverageText(coverage)}</p>}
       {pointed !== undefined && (
         <PointerTip
           pointed={pointed}

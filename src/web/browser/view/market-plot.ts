@@ -13,7 +13,7 @@ import type { LoadedHeatMaps } from './heat-map-loader.ts';
 import { axisText } from './market-texts.ts';
 import type { OwnOrder } from './own-orders.ts';
 import { perFrame } from './per-frame.ts';
-import { BAND_PADDING, type BandFrame, type PlotEvent, TIME_AXIS_HEIGHT } from './plot-band.ts';
+import { BAND_ABOVE, BAND_BELOW, type BandFrame, type PlotEvent, TIME_AXIS_HEIGHT } from './plot-band.ts';
 import { imbalanceLines, spreadLines } from './plot-lines.ts';
 import { imbalanceStrip, spreadStrip } from './quote-strips.ts';
 import type { Span } from './span.ts';
@@ -29,6 +29,8 @@ export interface PlotContent {
   readonly coin: ReadonlySignal<CoinPrices>;
   readonly events: ReadonlySignal<readonly PlotEvent[]>;
   readonly own: ReadonlySignal<readonly OwnOrder[]>;
+  /** False: the books' bands are small, or not there. */
+  readonly hasBooks: ReadonlySignal<boolean>;
 }
 
 /** The part of the picture at the pointer. Its place is in CSS pixels of the plot. */
@@ -65,7 +67,7 @@ interface Panel extends Band {
 
 const NARROW = 560;
 /** Parts of the height of a plot, and their bounds in CSS pixels. The panels of books get the rest. */
-const [COIN_PART, STRIP_PART] = [0.17, 0.06];
+const [COIN_PART, COIN_PART_ALONE, STRIP_PART] = [0.17, 0.6, 0.06];
 const [STRIP_MIN, STRIP_MAX] = [20, 40];
 const LABEL_DECIMALS = 3;
 
@@ -133,7 +135,8 @@ export class MarketPlot {
     const draw = perFrame<void>(() => this.#draw());
     this.#stops = [
       effect(() => {
-        void [this.areaWidth.value, this.#height.value, this.#style.value, state.outcome.value, this.#hasCoin.value];
+        void [this.areaWidth.value, this.#height.value, this.#style.value, state.outcome.value];
+        void [this.#hasCoin.value, content.hasBooks.value];
         this.#isBuilt = false;
         draw();
       }),
@@ -173,7 +176,7 @@ export class MarketPlot {
   /** Says whether a pixel is above the time axis, and not beside the plotting area. */
   covers(x: number, y: number): boolean {
     const left = x - this.#gutters.peek().left;
-    const lowest = this.#strips.at(-1);
+    const lowest = this.#bands.at(-1);
     return lowest !== undefined && left >= 0 && left <= this.areaWidth.peek() && y <= lowest.top + lowest.height;
   }
 
@@ -248,39 +251,43 @@ export class MarketPlot {
     for (const [side, pixels] of Object.entries(this.#gutters.peek())) {
       this.#element.parentElement!.parentElement!.style.setProperty(`--${side}`, `${pixels}px`);
     }
-    const frame: BandFrame = {
-      ...{ width, ...this.#gutters.peek(), colours },
+    let made = 0;
+    const nextFrame = (): BandFrame => ({
+      ...{ width, ...this.#gutters.peek(), colours, hasTimeAxis: ++made === bands },
       ...{ time: () => state.time.peek(), dayMs: state.startMs, events: () => events.peek() },
-    };
+    });
     const outcomes = outcomesOf(state.outcome.peek());
-    const hasCoin = this.#hasCoin.peek();
+    const [hasCoin, hasBooks] = [this.#hasCoin.peek(), this.#content.hasBooks.peek()];
     const whole = this.#height.peek();
-    const coinHeight = hasCoin ? Math.round(whole * COIN_PART) : 0;
+    const coinHeight = hasCoin ? Math.round(whole * (hasBooks ? COIN_PART : COIN_PART_ALONE)) : 0;
     const stripHeight = Math.round(Math.min(STRIP_MAX, Math.max(STRIP_MIN, whole * STRIP_PART)));
-    const bands = outcomes.length + (hasCoin ? 3 : 2);
-    const rest = whole - coinHeight - 2 * stripHeight - (2 * bands - 1) * BAND_PADDING - TIME_AXIS_HEIGHT;
+    const strips = hasBooks ? [spreadStrip, imbalanceStrip] : [];
+    const bands = outcomes.length + Number(hasCoin) + strips.length;
+    const around = bands * (BAND_ABOVE + BAND_BELOW) - BAND_BELOW + TIME_AXIS_HEIGHT;
+    const rest = whole - coinHeight - strips.length * stripHeight - around;
     const height = Math.floor(rest / outcomes.length);
-    let top = BAND_PADDING;
+    let top = BAND_ABOVE;
     const placed = (plot: uPlot, bandHeight: number): Band => {
       const band = { plot, top, height: bandHeight };
-      top += bandHeight + 2 * BAND_PADDING;
+      top += bandHeight + BAND_ABOVE + BAND_BELOW;
       return band;
     };
     this.#panels = outcomes.map((outcome, nth) => {
       const settings = { outcome, height, prices: () => state.prices.peek() };
-      const books = new BookPanel(this.#element, frame, { ...settings, hasEventNames: nth === outcomes.length - 1 });
+      const books = new BookPanel(this.#element, nextFrame(), {
+        ...settings,
+        hasEventNames: nth === outcomes.length - 1,
+      });
       const cells = new CellCanvas(books.plot.under, this.areaWidth.peek(), height);
       return { ...placed(books.plot, height), outcome, books, cells };
     });
     if (hasCoin) {
       this.#coin = placed(
-        coinStrip(this.#element, frame, coinHeight, () => coin.peek()),
+        coinStrip(this.#element, nextFrame(), coinHeight, () => coin.peek()),
         coinHeight,
       );
     }
-    const spread = spreadStrip(this.#element, frame, stripHeight);
-    const imbalance = imbalanceStrip(this.#element, frame, stripHeight, palette);
-    this.#strips = [placed(spread, stripHeight), placed(imbalance, stripHeight)];
+    this.#strips = strips.map((strip) => placed(strip(this.#element, nextFrame(), stripHeight, palette), stripHeight));
     this.#element.append(this.#instant, this.#labels.time, this.#labels.value);
   }
 
@@ -331,8 +338,8 @@ export class MarketPlot {
     if (heatMap === this.#striped) return;
     this.#striped = heatMap;
     const [spread, imbalance] = this.#strips;
-    spread!.plot.setData(spreadLines(heatMap), false);
-    imbalance!.plot.setData(imbalanceLines(heatMap), false);
+    spread?.plot.setData(spreadLines(heatMap), false);
+    imbalance?.plot.setData(imbalanceLines(heatMap), false);
   }
 
   #moveInstant(): void {
@@ -348,14 +355,15 @@ export class MarketPlot {
     const { outcome } = this.#panels.find((panel) => isInside(panel, y)) ?? this.#panels[0]!;
     const [ms, price] = [this.msAt(x), this.priceAt(y)];
     const heatMap = finest(this.#content.heatMaps.peek().get(outcome), this.#content.state.time.peek());
-    const cell = price === undefined ? undefined : heatMap && cellAt(heatMap, ms, price);
-    return { x, y, ms, outcome, column: heatMap && columnAt(heatMap, ms), cell };
+    const column = heatMap && columnAt(heatMap, ms);
+    const cell = price === undefined ? undefined : column && cellAt(heatMap!, column, price);
+    return { x, y, ms, outcome, column, cell };
   }
 
   /** Writes the instant at the pointer on the time axis, and its price on the axis beside it. */
   #label(x: number, y: number): void {
     const { time, value } = this.#labels;
-    const lowest = this.#strips.at(-1);
+    const lowest = this.#bands.at(-1);
     const isShown = this.#pointed.peek() !== undefined;
     time.hidden = !isShown;
     const [price, coin] = [this.priceAt(y), this.#coin];

@@ -19,10 +19,12 @@ export interface BandFrame {
   /** An instant of the day whose date the axis does not need. */
   readonly dayMs: number;
   readonly events: () => readonly PlotEvent[];
+  /** True while the lowest band is made: the time axis is below it. */
+  readonly hasTimeAxis: boolean;
 }
 
 export interface BandContent {
-  readonly name: string | (() => string);
+  readonly name: () => string;
   /** The height of the plotting area in CSS pixels. */
   readonly height: number;
   readonly scales: uPlot.Scales;
@@ -31,32 +33,33 @@ export interface BandContent {
   readonly data: uPlot.AlignedData;
   /** True: the names of events are written in this band. */
   readonly hasEventNames?: boolean;
-  /** True: the time axis is below this band. */
-  readonly hasTimeAxis?: boolean;
   /** Draws over the series. */
   readonly drawOver?: (plot: uPlot) => void;
 }
 
-/** Above and below a plotting area: half of a label. */
-export const BAND_PADDING = 8;
+/** Above a plotting area: the name of the band. Below it: half of a label. */
+export const [BAND_ABOVE, BAND_BELOW] = [13, 5] as const;
 /** Two lines: the date is below the time. */
-export const TIME_AXIS_HEIGHT = 42;
+export const TIME_AXIS_HEIGHT = 39;
 const DAY_MS = 86_400_000;
-const PIXELS_PER_TIME = 92;
+/** Of an instant with seconds or milliseconds, and of one with minutes. */
+const [PIXELS_PER_INSTANT, PIXELS_PER_MINUTE] = [92, 60] as const;
+/** On most screens such times have a label each minute, without seconds. */
+const MINUTES_FROM_MS = 360_000;
 const PIXELS_PER_CHARACTER = 7;
 /** Axes take their place from the padding: the areas of all bands begin and end at the same pixels. */
 const AXIS = { size: 0, grid: { show: false }, ticks: { show: false } } as const;
 
 /** Makes a part of the plot: lines over time, with an axis of its own and the marks of events. */
 export function plotBand(element: HTMLElement, frame: BandFrame, content: BandContent): uPlot {
-  const { width, left, right, colours, time } = frame;
-  const { name, height, scales, series, data, hasEventNames = false, hasTimeAxis = false, drawOver } = content;
-  const below = hasTimeAxis ? TIME_AXIS_HEIGHT : BAND_PADDING;
+  const { width, left, right, colours, time, hasTimeAxis } = frame;
+  const { name, height, scales, series, data, hasEventNames = false, drawOver } = content;
+  const below = hasTimeAxis ? TIME_AXIS_HEIGHT : BAND_BELOW;
   const text = { ...AXIS, stroke: colours.quiet, font: colours.font };
   const options: uPlot.Options = {
     width,
-    height: BAND_PADDING + height + below,
-    padding: [BAND_PADDING, right, below, left],
+    height: BAND_ABOVE + height + below,
+    padding: [BAND_ABOVE, right, below, left],
     ms: 1,
     tzDate: (ms) => uPlot.tzDate(new Date(ms), 'UTC'),
     legend: { show: false },
@@ -66,7 +69,7 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
       {
         ...text,
         show: hasTimeAxis,
-        space: PIXELS_PER_TIME,
+        space: (_, __, from, to) => (to - from < MINUTES_FROM_MS ? PIXELS_PER_INSTANT : PIXELS_PER_MINUTE),
         gap: 3,
         ticks: { show: true, stroke: colours.line, width: 1, size: 5 },
         values: (plot, instants, _, __, stepMs) =>
@@ -89,24 +92,14 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
     ],
     series: [{}, ...series.map((one) => ({ points: { show: false }, ...one }))],
     hooks: {
-      drawClear: [
-        ({ ctx, bbox }) => {
-          // uPlot caches the settings of the context, so they are restored below.
-          ctx.save();
-          ctx.strokeStyle = colours.line;
-          ctx.lineWidth = 1;
-          ctx.setLineDash([]);
-          ctx.strokeRect(bbox.left - 0.5, bbox.top - 0.5, bbox.width + 1, bbox.height + 1);
-          ctx.restore();
-        },
-      ],
       draw: [
         (plot) => {
           drawOver?.(plot);
-          writeLabel(plot, colours, typeof name === 'string' ? name : name(), 8, 13);
+          writeLabel(plot, colours, name(), 4 - left, -8);
           if (!hasEventNames) return;
           for (const [ms, event] of shownEvents(frame)) {
-            writeLabel(plot, colours, event, plot.valToPos(ms, 'x') + 8, height - 14);
+            // The edge of the picture is no event.
+            if (ms > time().from) writeLabel(plot, colours, event, plot.valToPos(ms, 'x') + 8, height - 14);
           }
         },
       ],

@@ -8,7 +8,7 @@ const SPREAD_MIN = 0.02;
 /** Makes a band for spreads, on a scale that begins at 0, or below it where books are crossed. */
 export function spreadStrip(element: HTMLElement, frame: BandFrame, height: number): uPlot {
   return plotBand(element, frame, {
-    name: 'Spread',
+    name: () => 'Spread',
     height,
     scales: { spread: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(SPREAD_MIN, high ?? 0)] } },
     axes: [
@@ -24,14 +24,13 @@ export function spreadStrip(element: HTMLElement, frame: BandFrame, height: numb
   });
 }
 
-/** Makes a band for imbalances from -1 to 1: more bids upwards, more asks downwards. The time axis is below it. */
+/** Makes a band for imbalances from -1 to 1: more bids upwards, more asks downwards. */
 export function imbalanceStrip(element: HTMLElement, frame: BandFrame, height: number, palette: Palette): uPlot {
   const shade = Math.floor(SHADES * 0.6);
   const [bids, asks] = [cssColour(palette.bids[shade]!), cssColour(palette.asks[shade]!)];
   return plotBand(element, frame, {
-    name: 'Imbalance',
+    name: () => 'Imbalance',
     height,
-    hasTimeAxis: true,
     scales: { imbalance: { range: () => [-1, 1] } },
     axes: [{ scale: 'imbalance', side: 3, splits: () => [-1, 1], values: () => ['−1', '+1'] }],
     series: [filled('imbalance', bids), filled('imbalance', asks)],

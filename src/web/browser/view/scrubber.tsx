@@ -1,7 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { Choices, optionsOf } from '../choices.tsx';
 import type { MarketContent } from './explorer.ts';
-import { hasBooks } from './market-reader.ts';
 import { clockText } from './market-texts.ts';
 import { perFrame } from './per-frame.ts';
 import { ToolButton } from './tool-button.tsx';
@@ -21,7 +20,7 @@ export function Scrubber({ explorer, shown }: MarketContent) {
     explorer.isFollowing.value = false;
     scrub(ms);
   };
-  const canPlay = hasBooks(shown);
+  const canPlay = explorer.hasBooks.value;
   return (
     <div class="scrubber">
       {canPlay && (
