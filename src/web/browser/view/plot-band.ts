@@ -95,7 +95,8 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
       draw: [
         (plot) => {
           drawOver?.(plot);
-          writeLabel(plot, colours, name(), 4 - left, -8);
+          // At the right end: the line of the instant begins at the left.
+          writeLabel(plot, colours, name(), width - left - right + 16, -6.5);
           if (!hasEventNames) return;
           for (const [ms, event] of shownEvents(frame)) {
             // The edge of the picture is no event.
