@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { HeatMapLoader, type LoadedHeatMaps } from './heat-map-loader.ts';
 import { LadderFeed } from './ladder-feed.ts';
 import { exportedRecording, LocalRecording } from './local-recording.ts';
-import { hasBooks, MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
+import { MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
 import { type OwnOrder, ownOrders } from './own-orders.ts';
 import { pause } from './pause.ts';
@@ -141,11 +141,10 @@ export class Explorer {
     !this.isLocal.value ? this.loader.heatMaps.value : this.#trades.heatMaps.value,
   );
 
-  /** False where there is nothing to play. */
-  readonly hasBooks: ReadonlySignal<boolean> = computed(() => {
-    const shown = this.#shown.value;
-    return shown !== undefined && hasBooks(shown);
-  });
+  /** True where a book is recorded; without coverage, because the tier lacks books, where one was shown before. */
+  readonly hasBooks: ReadonlySignal<boolean> = computed(
+    () => this.#shown.value?.coverage?.outcomes.some(({ count }) => count > 0) ?? this.loader.heatMaps.value.size > 0,
+  );
 
   readonly events: ReadonlySignal<readonly PlotEvent[]> = computed(() => {
     const market = this.#shown.value?.market;

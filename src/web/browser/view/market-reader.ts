@@ -11,11 +11,6 @@ export interface ReadMarket {
   readonly coverage: CoverageResource | undefined;
 }
 
-/** False where no book is recorded, or the tier lacks books: nothing can be played. */
-export function hasBooks({ coverage }: ReadMarket): boolean {
-  return coverage?.outcomes.some(({ count }) => count > 0) ?? false;
-}
-
 /** The markets before and after a market. */
 export interface Neighbours {
   readonly previous: MarketResource | undefined;
