@@ -38,7 +38,7 @@ export interface BandContent {
 }
 
 /** Above a plotting area: the name of the band. Below it: half of a label. */
-export const [BAND_ABOVE, BAND_BELOW] = [13, 5] as const;
+export const [BAND_ABOVE, BAND_BELOW] = [12, 4] as const;
 /** Two lines: the date is below the time. */
 export const TIME_AXIS_HEIGHT = 39;
 const DAY_MS = 86_400_000;
