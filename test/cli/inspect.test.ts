@@ -198,6 +198,13 @@ describe('inspect proposes the keys that the first rows show to be needed', () =
       '2 books',
     ],
     [
+      'a space after each comma, of which a quoted text may have another one',
+      'spaces.csv',
+      `ts, slug, note, bid, ask\n${AT_MS}, ${SLUG}, "a, b", 0.51, 0.52\n${AT_MS + 1}, ${SLUG}, "c", 0.51, 0.52\n`,
+      ['delimiter = ", "', 'slug = "slug"', 'bid = "bid"'],
+      '2 quotes',
+    ],
+    [
       'lists that Python printed',
       'python.csv',
       `ts,slug,side,bids,asks\n${AT_MS},${SLUG},Up,"[{'price': '0.51', 'size': '3'}]","[{'price': '0.52', 'size': '4'}]"\n`,

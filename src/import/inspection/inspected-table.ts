@@ -7,7 +7,7 @@ export interface InspectedTable {
   readonly name: string | undefined;
   /** Set if the rows are the elements of this list in the rows of the file. */
   readonly list?: string;
-  /** The character between the fields of CSV; undefined for other formats. */
+  /** The text between the fields of CSV; undefined for other formats. */
   readonly delimiter: string | undefined;
   /** The number of rows; undefined if counting them would take as long as an import. */
   readonly rows: number | undefined;

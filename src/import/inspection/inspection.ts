@@ -24,7 +24,8 @@ import type { InspectedTable } from './inspected-table.ts';
 const INSPECTED_ROWS = 100_000;
 /** Maximum number of rows that are kept, to try mappings on them. */
 const TRIED_ROWS = 200;
-const DELIMITERS = [',', ';', '\t', '|'];
+/** Of two that divide lines into as many fields, the first one. */
+const DELIMITERS = [', ', ',', ';', '\t', '|'];
 
 /** The format of a file, and its tables. */
 export interface Inspection {
@@ -89,7 +90,7 @@ function formatOf({ sample }: OpenedSource, recording: Codec | undefined, name: 
   throw unreadable(`'${name}' is empty: there is nothing to inspect`);
 }
 
-/** The character that divides the first lines into the same number of fields, two or more. */
+/** The text that divides the first lines into the same number of fields, two or more. */
 function delimiterOf(lines: readonly string[]): string | undefined {
   // A single line may be part of any text.
   if (lines.length < 2) return undefined;

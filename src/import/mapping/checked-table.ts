@@ -73,5 +73,5 @@ function expected(schema: TSchema): string {
   const words: unknown[] = (schema.anyOf ?? [schema]).map((one: Fields) => one.const);
   if (words.every((word) => word !== undefined)) return words.map((word) => `"${word}"`).join(' or ');
   if (schema.anyOf !== undefined) return 'the name of a member in quotes, or an index from 0 to 99';
-  return schema.maxLength === 1 ? 'one character in quotes' : 'a text in quotes that is not empty';
+  return schema.maxLength === 2 ? 'one or two characters in quotes' : 'a text in quotes that is not empty';
 }

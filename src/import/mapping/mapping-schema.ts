@@ -163,8 +163,8 @@ export const TOP_SCHEMAS = {
       only: optional(Rows),
       /** For JSON: the rows are the elements of this list in each object. */
       list: optional(Text),
-      /** For CSV: the character between two fields, a comma by default. */
-      delimiter: optional(Type.String({ minLength: 1, maxLength: 1 })),
+      /** For CSV: what is between two fields, a comma by default. */
+      delimiter: optional(Type.String({ minLength: 1, maxLength: 2 })),
       /** For SQLite: either `table` or `query`. */
       table: optional(Text),
       query: optional(Type.String({ minLength: 1, maxLength: 10_000 })),

@@ -17,7 +17,7 @@ export function hasColumns({ lines: [header] }: Sample, required: readonly strin
 
 interface CsvOptions {
   readonly required: readonly string[];
-  /** One character; a comma by default. */
+  /** One or two characters; a comma by default. */
   readonly delimiter?: string | undefined;
   /** Called for a header among the rows: concatenated files have the headers of their parts. */
   readonly onHeader?: (() => void) | undefined;
@@ -79,8 +79,8 @@ export function splitRow(line: string, delimiter = COMMA): string[] | undefined 
     else if (field.includes('"')) return undefined;
     else fields.push(field);
     if (end === text.length) return fields;
-    if (text[end] !== delimiter) return undefined;
-    at = end + 1;
+    if (!text.startsWith(delimiter, end)) return undefined;
+    at = end + delimiter.length;
   }
   return fields;
 }

@@ -126,7 +126,7 @@ describe('A mapping never guesses: it is refused in one sentence that names the 
     [{ format: 'format = "sqlite"' }, 'rows.table is not stated: add it, or rows.query'],
     [{ format: 'format = "sqlite"', rows: '[rows]\ntable = "t"\nquery = "q"' }, 'rows.table contradicts rows.query'],
     [{ format: 'format = "json"', rows: '[rows]\ndelimiter = ";"' }, 'rows.delimiter is for format = "csv" only'],
-    [{ rows: '[rows]\ndelimiter = ";;"' }, 'rows.delimiter must be one character in quotes'],
+    [{ rows: '[rows]\ndelimiter = ";;;"' }, 'rows.delimiter must be one or two characters in quotes'],
     [{ rows: '[rows]\nrepeats = "drop"' }, 'rows.repeats must be "keep"'],
     [{ rows: '[rows]\nonly = { field = "x" }' }, 'rows.only.is is not stated'],
   ];
