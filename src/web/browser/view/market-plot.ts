@@ -7,13 +7,13 @@ import { type PageColours, pageColours } from '../page-colours.ts';
 import { BookPanel } from './book-panel.ts';
 import { CellCanvas } from './cell-canvas.ts';
 import { type CoinPrices, coinStrip } from './coin-strip.ts';
+import type { Explorer } from './explorer.ts';
 import { type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
 import { type CellFigures, cellAt, columnAt } from './heat-map-figures.ts';
 import type { LoadedHeatMaps } from './heat-map-loader.ts';
 import { axisText } from './market-texts.ts';
-import type { OwnOrder } from './own-orders.ts';
 import { perFrame } from './per-frame.ts';
-import { BAND_ABOVE, BAND_BELOW, type BandFrame, type PlotEvent, TIME_AXIS_HEIGHT } from './plot-band.ts';
+import { BAND_ABOVE, BAND_BELOW, type BandFrame, TIME_AXIS_HEIGHT } from './plot-band.ts';
 import { imbalanceLines, spreadLines } from './plot-lines.ts';
 import { imbalanceStrip, spreadStrip } from './quote-strips.ts';
 import type { Span } from './span.ts';
@@ -21,17 +21,9 @@ import { outcomesOf } from './view-choices.ts';
 import type { ViewState } from './view-state.ts';
 
 /** The signals that a plot draws; it draws again when one changes, once a frame. */
-export interface PlotContent {
+type PlotContent = Pick<Explorer, 'loader' | 'trades' | 'coin' | 'events' | 'own' | 'hasBooks'> & {
   readonly state: ViewState;
-  /** Books and trades. */
-  readonly heatMaps: ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>>;
-  readonly trades: ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>>;
-  readonly coin: ReadonlySignal<CoinPrices>;
-  readonly events: ReadonlySignal<readonly PlotEvent[]>;
-  readonly own: ReadonlySignal<readonly OwnOrder[]>;
-  /** False: the books' bands are small, or not there. */
-  readonly hasBooks: ReadonlySignal<boolean>;
-}
+};
 
 /** The part of the picture at the pointer. Its place is in CSS pixels of the plot. */
 export interface Pointed {
@@ -131,7 +123,7 @@ export class MarketPlot {
     this.#content = content;
     this.#resized.observe(element);
     this.#scheme.addEventListener('change', this.#restyle);
-    const { state, heatMaps, trades, coin, events, own } = content;
+    const { state, loader, trades, coin, events, own } = content;
     const draw = perFrame<void>(() => this.#draw());
     this.#stops = [
       effect(() => {
@@ -141,7 +133,7 @@ export class MarketPlot {
         draw();
       }),
       effect(() => {
-        void [heatMaps.value, trades.value, coin.value, events.value, own.value];
+        void [loader.heatMaps.value, trades.value, coin.value, events.value, own.value];
         void [state.time.value, state.prices.value, state.scale.value, state.layers.value, state.contrast.value];
         draw();
         // The colours stay while the view moves: to find the range takes longer than to draw.
@@ -273,11 +265,9 @@ export class MarketPlot {
       return band;
     };
     this.#panels = outcomes.map((outcome, nth) => {
-      const settings = { outcome, height, prices: () => state.prices.peek() };
-      const books = new BookPanel(this.#element, nextFrame(), {
-        ...settings,
-        hasEventNames: nth === outcomes.length - 1,
-      });
+      const hasEventNames = nth === outcomes.length - 1;
+      const settings = { outcome, height, prices: () => state.prices.peek(), hasEventNames };
+      const books = new BookPanel(this.#element, nextFrame(), settings);
       const cells = new CellCanvas(books.plot.under, this.areaWidth.peek(), height);
       return { ...placed(books.plot, height), outcome, books, cells };
     });
@@ -297,9 +287,9 @@ export class MarketPlot {
     const [first] = this.#panels;
     // The plot was removed before this frame.
     if (first === undefined) return;
-    const { state, heatMaps, trades, coin, own } = this.#content;
+    const { state, loader, trades, coin, own } = this.#content;
     const [time, prices, layers] = [state.time.peek(), state.prices.peek(), state.layers.peek()];
-    const loadedOf = (outcome: Outcome) => heatMaps.peek().get(outcome);
+    const loadedOf = (outcome: Outcome) => loader.heatMaps.peek().get(outcome);
     this.#findRange(this.#panels.flatMap(({ outcome }) => finest(loadedOf(outcome), time) ?? []));
     const shading = { scale: state.scale.peek(), shades: SHADES, ...(this.#range.peek() ?? NO_RANGE) };
     for (const { outcome, books, cells } of this.#panels) {
@@ -354,7 +344,7 @@ export class MarketPlot {
     if (!this.covers(x, y)) return undefined;
     const { outcome } = this.#panels.find((panel) => isInside(panel, y)) ?? this.#panels[0]!;
     const [ms, price] = [this.msAt(x), this.priceAt(y)];
-    const heatMap = finest(this.#content.heatMaps.peek().get(outcome), this.#content.state.time.peek());
+    const heatMap = finest(this.#content.loader.heatMaps.peek().get(outcome), this.#content.state.time.peek());
     const column = heatMap && columnAt(heatMap, ms);
     const cell = price === undefined ? undefined : column && cellAt(heatMap!, column, price);
     return { x, y, ms, outcome, column, cell };
