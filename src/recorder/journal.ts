@@ -1,11 +1,9 @@
 import { mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { constants, zstdCompress } from 'node:zlib';
 import { type JournalLine, journalText } from '../record/journal-line.ts';
 import type { RecorderClock } from './recorder-clock.ts';
-import { frameEnds } from './zstd-frames.ts';
+import { checkedFrame, frameEnds } from './zstd-frames.ts';
 
 /** A zstd frame of the journal has at most this many bytes of lines, unless one line is longer. */
 const FRAME_BYTES_MAX = 256 * 1024;
@@ -13,9 +11,6 @@ const FRAME_BYTES_MAX = 256 * 1024;
 const WRITE_MS = 500;
 /** Lines beyond this are refused: the disk does not take what arrives. */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
-/** With a checksum in each frame: a byte that the disk changes is noticed. */
-const ZSTD = { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 };
-const compressed = promisify(zstdCompress);
 const US_PER_HOUR = 3_600_000_000;
 /** `YYYY-MM-DDTHH` */
 const HOUR_CHARS = 13;
@@ -140,7 +135,7 @@ export class Journal {
 
   /** Writes a part. The result waits until the disk has it, after the parts before. */
   async #write(name: string, text: string, receivedUs: number): Promise<() => Promise<void>> {
-    const frame = await compressed(Buffer.from(text), { params: ZSTD });
+    const frame = await checkedFrame(Buffer.from(text));
     if (this.#file?.name !== name) {
       await this.#closeFile();
       const path = join(this.#directory, name);
