@@ -135,7 +135,7 @@ export function skippedText(skipped: readonly string[]): string {
 function nothingFound(skipped: readonly string[]): string {
   const formats = "'bookreel manual recordings' lists the formats";
   if (skipped.length === 0) return `no recording was found, because there is no file: ${formats}`;
-  return `no recording was found in ${kindsText(skipped)}: ${formats}`;
+  return `no recording was found in ${kindsText(skipped)}: 'bookreel inspect' prints a mapping for other layouts, and ${formats}`;
 }
 
 /** The number of files of each kind, the most frequent first, and the first of them. */

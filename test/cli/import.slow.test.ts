@@ -168,7 +168,7 @@ describe('import', () => {
     const none = await runCommand(['import', notes, '--data', data]);
     expect(none.code).toBe(1);
     expect(none.stderr).toEndWith(
-      `no recording was found in 1 file (1 .txt; for example ${join(notes, 'notes.txt')}): 'bookreel manual recordings' lists the formats\n`,
+      `no recording was found in 1 file (1 .txt; for example ${join(notes, 'notes.txt')}): 'bookreel inspect' prints a mapping for other layouts, and 'bookreel manual recordings' lists the formats\n`,
     );
     const paths = ['one.ndjson', 'notes.txt'].map((name) => join(recordings, name));
     const named = await runCommand(['import', ...paths, '--data', data]);
