@@ -30,7 +30,7 @@ const MB = 2 ** 20;
 class ChangedVenue implements Venue {
   readonly #venue: Venue;
   readonly sockets: SocketEvents[] = [];
-  /** What comes of a frame of a socket, by its number from 1. */
+  /** Changes a frame of a socket, by its number from 1. */
   change: (text: string, socket: number) => string = (text) => text;
 
   constructor(venue: Venue) {
@@ -123,7 +123,7 @@ async function expectNothingElseLost({ archive, market, run }: ReturnType<typeof
 
 const HASH = /"hash":"\w+"/g;
 
-/** What is wrong with a frame of changes, how it came about, and what the log says of it. */
+/** Each damage of a frame of changes: its name, how it comes about, and the text of the log. */
 const DAMAGES: readonly (readonly [what: string, damaged: (text: string) => string, logged: string | undefined])[] = [
   ['broken JSON', (text) => text.slice(0, -2), 'is not JSON'],
   ['no object', () => '"changed"', 'is not JSON'],

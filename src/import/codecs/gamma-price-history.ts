@@ -3,7 +3,7 @@ import { isFields, rejected } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
 import { visitJsonValues } from '../parse/json-values.ts';
 
-/** What names the market of a history that a recorder wrote: no answer of the venue has them. */
+/** Names of a history's market that recorders write; an answer of the venue has none of them. */
 const NAMES = ['asset_id', 'market', 'conditionId', 'condition_id', 'slug'];
 
 /**

@@ -24,7 +24,7 @@ import type { InspectedTable } from './inspected-table.ts';
 const INSPECTED_ROWS = 100_000;
 /** Maximum number of rows that are kept, to try mappings on them. */
 const TRIED_ROWS = 200;
-/** Of two that divide lines into as many fields, the first one. */
+/** The first one is taken of those that divide lines into as many fields. */
 const DELIMITERS = [', ', ',', ';', '\t', '|'];
 
 /** The format of a file, and its tables. */

@@ -42,7 +42,7 @@ export const [BAND_ABOVE, BAND_BELOW] = [12, 4] as const;
 /** Two lines: the date is below the time. */
 export const TIME_AXIS_HEIGHT = 39;
 const DAY_MS = 86_400_000;
-/** Of an instant with seconds or milliseconds, and of one with minutes. */
+/** The width of an instant with seconds or milliseconds, and of one with minutes. */
 const [PIXELS_PER_INSTANT, PIXELS_PER_MINUTE] = [92, 60] as const;
 /** On most screens such times have a label each minute, without seconds. */
 const MINUTES_FROM_MS = 360_000;
