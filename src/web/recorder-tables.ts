@@ -85,7 +85,6 @@ export function recorderSentence({ state, status }: RecorderReading): string {
   return `the recorder is running since ${timeText(status.startedMs)}: ${what}`;
 }
 
-/** Figures since the recorder's start, by their names. */
 /** `open` and `sealed` as in store/archive-sizes.ts. */
 export function archiveFacts({ open, sealed }: ArchiveSizes): Readonly<Record<string, string>> {
   return {
@@ -94,6 +93,7 @@ export function archiveFacts({ open, sealed }: ArchiveSizes): Readonly<Record<st
   };
 }
 
+/** Figures since the recorder's start, by their names. */
 export function recorderFacts(status: RecorderStatus): Readonly<Record<string, string>> {
   const { totals, gaps, firstBookDelayMs: delay, journal, clock, disk } = status;
   const { frames, events, repeatedEvents, hashesMatched, hashesFailed } = totals;
