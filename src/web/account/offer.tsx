@@ -60,8 +60,9 @@ export function offerPage(
             Starts: startsMs === nowMs ? 'as soon as it is paid' : [<Time ms={startsMs} />, ', after the present tier'],
             Ends: <Time ms={startsMs + TERM_MS} />,
             'Offer ends': <Time ms={quote.expiresMs} />,
-            Amount: <Copied id="amount" text={(quote.priceCents / 100).toFixed(2)} label="Copy amount" />,
-            Receiver: <Copied id="receiver" text={quote.payTo} label="Copy address" />,
+            // Nothing copies them: tokens that are sent there by hand buy nothing.
+            Amount: <code id="amount">{(quote.priceCents / 100).toFixed(2)}</code>,
+            Receiver: <code id="receiver">{quote.payTo}</code>,
           }}
         />
         <p class="small">
@@ -115,24 +116,6 @@ export function offerPage(
         </p>
       </div>
     </>,
-  );
-}
-
-interface CopiedContent {
-  readonly id: string;
-  readonly text: string;
-  readonly label: string;
-}
-
-/** A fact with a button that copies it; the button is shown by COPY_SCRIPT. */
-function Copied({ id, text, label }: CopiedContent) {
-  return (
-    <span class="copied">
-      <code id={id}>{text}</code>{' '}
-      <button class="button small" type="button" data-copy={`#${id}`} hidden>
-        {label}
-      </button>
-    </span>
   );
 }
 
