@@ -79,7 +79,8 @@ export function splitRow(line: string, delimiter = COMMA): string[] | undefined 
     else if (field.includes('"')) return undefined;
     else fields.push(field);
     if (end === text.length) return fields;
-    if (!text.startsWith(delimiter, end)) return undefined;
+    // One that is not quoted ends where the delimiter was found.
+    if (isQuoted && !text.startsWith(delimiter, end)) return undefined;
     at = end + delimiter.length;
   }
   return fields;
