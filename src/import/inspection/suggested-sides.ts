@@ -1,4 +1,5 @@
 import { type Outcome, parseOutcome } from '../../domain/outcome.ts';
+import { PRICES, SIZES } from '../parse/recorded-prices.ts';
 import { EMPTY_LIST, type FieldSummary } from './field-tally.ts';
 import type { InspectedTable } from './inspected-table.ts';
 import { timeLines } from './suggested-time.ts';
@@ -15,9 +16,11 @@ const SIZE = /size|qty|quantity|amount|sz/i;
 const SIZE_WORDS = ['s', 'q', 'amt', 'shares'];
 /** They may be sums of several levels. */
 const SUMS = /vol|liquidity|depth/i;
-/** The last one is that of a map. */
-const PRICE_MEMBERS = ['price', 'p', 'px', 'key'];
-const SIZE_MEMBERS = ['size', 's', 'sz', 'qty', 'quantity', 'amount', 'value'];
+/** The last ones are those of a map. */
+const [PRICE_MEMBERS, SIZE_MEMBERS] = [
+  [...PRICES, 'key'],
+  [...SIZES, 'value'],
+];
 /** The greatest price in the units that files have: dollars, cents, tenths and hundredths of a cent, millionths of a dollar. */
 export const PRICE_UNITS = [1, 100, 1000, 10_000, 1_000_000];
 export const CENTS_MAX = 100;

@@ -76,10 +76,10 @@ export function marketReader(table: NonNullable<Mapping['market']>, usual: Mappi
   let values: readonly unknown[] = [];
   return {
     read: (row, markets, atMs, outcome) => {
-      // A slug without a year depends on the time of the row.
+      // A slug without a year depends on the time of the row, as may the window.
       const lengthMs = window === undefined ? HOUR_MS : WINDOW_MS['5m'];
-      const hour = atMs === undefined ? undefined : Math.floor(atMs / lengthMs);
-      values = [row.file, outcome, hour, ...readers.map((read) => read(row))];
+      const time = atMs === undefined ? undefined : Math.floor(atMs / lengthMs);
+      values = [row.file, outcome, time, ...readers.map((read) => read(row))];
       if (latest?.values.every((value, index) => value === values[index]) === true) return latest.market;
       const stated = readStated(row, atMs);
       const known = knownOf(stated, markets, atMs);

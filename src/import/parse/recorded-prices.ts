@@ -1,7 +1,8 @@
 import { isFields } from '../../record/fields.ts';
 
-const PRICES = ['price', 'p', 'px'];
-const SIZES = ['size', 's', 'sz', 'qty', 'quantity', 'amount', 'shares'];
+/** Names of a level's price and size, as recorders write them. */
+export const PRICES: readonly string[] = ['price', 'p', 'px'];
+export const SIZES: readonly string[] = ['size', 's', 'sz', 'qty', 'quantity', 'amount', 'shares'];
 const TIMES = ['t', 'ts', 'time', 'timestamp'];
 /** Levels are no deeper than this in what recorders write: `{"snapshots": [{"up": {"bids": [{…}]}}]}`. */
 const DEPTH_MAX = 8;
