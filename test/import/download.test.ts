@@ -10,7 +10,7 @@ import { randomsOf } from '../support/random-books.ts';
 const random = randomsOf(7);
 const BYTES = Uint8Array.from({ length: 300_000 }, () => Math.floor(random() * 256));
 const OTHER = BYTES.toReversed();
-const QUICK = { pausesMs: [1, 1, 1], silenceMs: 200 };
+const QUICK = { pausesMs: [1, 1, 1] };
 
 interface Behaviour {
   /** Bytes after which the connection is closed, by the number of the request. */
@@ -148,7 +148,9 @@ describe('a file that is downloaded', () => {
   test.each(cases)('%s', async (_, behaviour, asked) => {
     using directory = temporaryDirectory();
     using server = startFile(behaviour);
-    const path = await downloaded(server.url, { directory: directory.path, onBytes: server.onBytes, ...QUICK });
+    const silence = behaviour.falls === 'silent' ? { silenceMs: 2000 } : {};
+    const options = { directory: directory.path, onBytes: server.onBytes, ...QUICK, ...silence };
+    const path = await downloaded(server.url, options);
     expect(readFileSync(path).equals(BYTES)).toBe(true);
     expect(basename(path)).toBe('books.csv');
     expect(readdirSync(join(path, '..'))).toEqual(['books.csv', 'books.csv.version']);
@@ -251,13 +253,16 @@ describe('a file that is downloaded', () => {
 
   test('is not stored beyond the disk floor, also if the server does not state its size', async () => {
     using directory = temporaryDirectory();
-    let chunks = 20;
-    const pull = (to: ReadableStreamDefaultController<Uint8Array>) => {
-      to.enqueue(new Uint8Array(4_000_000));
-      chunks -= 1;
-      if (chunks === 0) to.close();
+    const fetch = () => {
+      let chunks = 20;
+      const pull = (to: ReadableStreamDefaultController<Uint8Array>) => {
+        to.enqueue(new Uint8Array(4_000_000));
+        chunks -= 1;
+        if (chunks === 0) to.close();
+      };
+      return new Response(new ReadableStream({ pull }));
     };
-    await using server = Bun.serve({ port: 0, fetch: () => new Response(new ReadableStream({ pull })) });
+    await using server = Bun.serve({ port: 0, fetch });
     const checks: number[] = [];
     const beforeBytes = (bytes: number) => {
       checks.push(bytes);
