@@ -1,4 +1,4 @@
-import { isFields } from '../../record/fields.ts';
+import { isFields, parsedJson } from '../../record/fields.ts';
 
 /** Names of a level's price and size, as recorders write them. */
 export const PRICES: readonly string[] = ['price', 'p', 'px'];
@@ -9,13 +9,23 @@ const DEPTH_MAX = 8;
 /** The items of each list that are looked at: those of one list are alike. */
 const ITEMS = 3;
 
+interface Figure {
+  /** The names of the members above it, as `up.bid`. */
+  readonly path: string;
+  readonly figure: number;
+}
+
 /** Returns true if there are values, and none has levels, trades or prices over time anywhere: one that has some is no description of a market, even if it names one. */
 export function areDescriptions(values: readonly unknown[]): boolean {
   return values.length > 0 && !values.some((value) => hasLevels(value, DEPTH_MAX));
 }
 
-/** Returns true if there is a list of `[price, size]`, `{price, size}` or `{time, price}` in a value, or an object `{price: size}`, as numbers or texts. */
+/**
+ * Returns true if there is a list of `[price, size]`, `{price, size}` or `{time, price}` in a value or in a JSON text of it, or an object
+ * `{price: size}`, as numbers or texts.
+ */
 function hasLevels(value: unknown, depth: number): boolean {
+  if (depth > 0 && typeof value === 'string' && /^\s*[[{]/.test(value)) return hasLevels(parsedJson(value), depth - 1);
   if (depth === 0 || typeof value !== 'object' || value === null) return false;
   if (!Array.isArray(value)) {
     const members = Object.entries(value);
@@ -34,14 +44,20 @@ function isLevel(item: unknown): boolean {
 }
 
 /**
- * Returns true if two values of one key state different prices in the same place: numbers between 0 and 1, outside of lists. They are prices over
- * time, not descriptions of a market.
+ * Returns true if two values of one key state different prices in the same place: numbers between 0 and 1, outside of lists, in members for
+ * whose path, as `up.bid`, `isPrice` returns true. They are prices over time, not descriptions of a market.
  */
-export function haveOtherPrices(values: readonly unknown[], keyOf: (value: unknown) => string): boolean {
+export function haveOtherPrices(
+  values: readonly unknown[],
+  keyOf: (value: unknown) => string,
+  isPrice: (path: string) => boolean = () => true,
+): boolean {
   const prices = new Map<string, number>();
   return values.some((value) => {
     const key = keyOf(value);
-    return figuresIn(value, key, DEPTH_MAX).some(([place, figure]) => {
+    const figures = figuresIn(value, '', DEPTH_MAX).filter(({ path }) => isPrice(path));
+    return figures.some(({ path, figure }) => {
+      const place = `${key} ${path}`;
       const before = prices.get(place);
       prices.set(place, figure);
       return figure > 0 && figure < 1 && before !== undefined && before !== figure;
@@ -49,10 +65,11 @@ export function haveOtherPrices(values: readonly unknown[], keyOf: (value: unkno
   });
 }
 
-function figuresIn(value: unknown, place: string, depth: number): [place: string, figure: number][] {
-  if (isNumeric(value)) return [[place, Number(value)]];
+function figuresIn(value: unknown, path: string, depth: number): Figure[] {
+  if (isNumeric(value)) return [{ path, figure: Number(value) }];
   if (depth === 0 || !isFields(value)) return [];
-  return Object.entries(value).flatMap(([name, member]) => figuresIn(member, `${place}.${name}`, depth - 1));
+  const below = (name: string) => (path === '' ? name : `${path}.${name}`);
+  return Object.entries(value).flatMap(([name, member]) => figuresIn(member, below(name), depth - 1));
 }
 
 function isNumeric(value: unknown): boolean {
