@@ -31,8 +31,11 @@ withWrk('every request is sent in order with its own headers, beginning with the
   const asks = ['a', 'b', 'c'].map((name) => ({ path: `/${name}`, headers: { authorization: `Bearer ${name}` } }));
   const origin = `http://127.0.0.1:${server.port}`;
   const requests = await writeRequests(directory.path, { name: 'any', origin, asks });
-  const { answers } = await runWrk({ origin, requests, first: 1, seconds: 1, connections: 1 });
-  expect(answers).toBeGreaterThan(3);
+  // This process is the server: a machine that stalls for a second leaves wrk without an answer.
+  for (let answers = 0; answers <= 3; ) {
+    seen.length = 0;
+    ({ answers } = await runWrk({ origin, requests, first: 1, seconds: 1, connections: 1 }));
+  }
   // wrk sends one request before it begins to count, to check that the server answers.
   expect(new Set(seen)).toEqual(new Set(['/a Bearer a', '/b Bearer b', '/c Bearer c']));
   const order = seen.slice(0, 6).map((line) => line[1]);
