@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { Value } from 'typebox/value';
 import { keepRevoked, Revocations, revocationsOf } from '../account/revocations.ts';
 import { addSettings, integerFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
@@ -15,6 +14,7 @@ import { type BucketBackup, backUpToBucket, downloadBackup } from '../store/buck
 import { Database } from '../store/database.ts';
 import { explained } from '../store/database-errors.ts';
 import { ACCOUNTS, ACTIVITY } from '../store/database-file.ts';
+import { jsonOf } from '../store/json-of.ts';
 import { backUpAndKeep, KEPT_MAX, type KeptBackup } from '../store/kept-backups.ts';
 import { KeySecret } from '../store/key-secret.ts';
 import { type LastBackup, recordBackup } from '../store/last-backup.ts';
@@ -242,13 +242,11 @@ function downloadOf(terminal: Terminal, address: string, data: string) {
 
 /** Throws 'unavailable' for a file that cannot be read, 'invalid-parameter' for one that `key revoked` did not write. */
 function readRevocations(path: string): Revocations {
-  const text = explained(path, () => readFileSync(path, 'utf8'));
-  try {
-    const found: unknown = JSON.parse(text);
-    if (Value.Check(Revocations, found)) return found;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
+  const found = jsonOf(
+    Revocations,
+    explained(path, () => readFileSync(path)),
+  );
+  if (found !== undefined) return found;
   throw new DomainError(
     'invalid-parameter',
     `'${path}' is not the whole output of 'bookreel key revoked': write it again`,

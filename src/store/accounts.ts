@@ -2,12 +2,9 @@ import { type Account, hasOneOwner, OPERATOR_EMAIL, type Role } from '../domain/
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
+import { fromRow, type Row } from './row.ts';
 
-type AccountRow = Pick<Account, 'id' | 'email' | 'role' | 'createdMs'> & {
-  readonly name: string | null;
-  readonly disabledMs: InstantMs | null;
-  readonly deletedMs: InstantMs | null;
-};
+type AccountRow = Row<Account>;
 
 export type NewAccount = Pick<Account, 'email'> & Partial<Pick<Account, 'name' | 'role'>>;
 
@@ -122,11 +119,5 @@ export class Accounts {
 }
 
 function toAccount(row: AccountRow | null): Account | undefined {
-  if (row === null) return undefined;
-  return {
-    ...row,
-    name: row.name ?? undefined,
-    disabledMs: row.disabledMs ?? undefined,
-    deletedMs: row.deletedMs ?? undefined,
-  };
+  return row === null ? undefined : fromRow<Account>(row);
 }

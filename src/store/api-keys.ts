@@ -2,12 +2,9 @@ import { type ApiKey, generateKey, generateKeyId, isKeyId, publicPrefix } from '
 import { DomainError } from '../domain/errors.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
+import { fromRow, type Row } from './row.ts';
 
-/** A key's columns under the names of its fields; fields that it does not have are NULL. */
-type KeyRow = Omit<ApiKey, OptionalField> & {
-  readonly [Field in OptionalField]: Exclude<ApiKey[Field], undefined> | null;
-};
-type OptionalField = SettableField | 'asOfMs' | 'rotatedMs' | 'revokedMs';
+type KeyRow = Row<ApiKey>;
 /** The fields that `update` changes. */
 export type SettableField = 'name' | 'tier' | 'requestsPerMinute' | 'expiresMs';
 
@@ -216,14 +213,5 @@ export function hasKeys(database: Database): boolean {
 }
 
 function toApiKey(row: KeyRow): ApiKey {
-  return {
-    ...row,
-    name: row.name ?? undefined,
-    tier: row.tier ?? undefined,
-    requestsPerMinute: row.requestsPerMinute ?? undefined,
-    asOfMs: row.asOfMs ?? undefined,
-    expiresMs: row.expiresMs ?? undefined,
-    rotatedMs: row.rotatedMs ?? undefined,
-    revokedMs: row.revokedMs ?? undefined,
-  };
+  return fromRow<ApiKey>(row);
 }

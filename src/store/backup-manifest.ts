@@ -1,29 +1,14 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Static, Type } from 'typebox';
 import { DomainError } from '../domain/errors.ts';
 import { COMPRESSED } from './compressed-database.ts';
 import { explained } from './database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-file.ts';
+import { jsonOf } from './json-of.ts';
 import { KEY_SECRET_FILE } from './key-secret.ts';
 import { writeNew } from './on-disk.ts';
-
-/** A database of a backup, which has it compressed; those of earlier versions have it as it is. */
-export interface BackedUpFile {
-  readonly name: string;
-  /** The database has everything that was reported as stored before this instant. */
-  readonly at: string;
-  /** Not compressed. */
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
-/** The statements of a backup's manifest. */
-export interface BackupContent {
-  readonly files: readonly BackedUpFile[];
-  /** SHA-256 of the key secret; null: the backup has none. The secret is random, so nobody can compute it from this. */
-  readonly keySecretSha256: string | null;
-}
 
 /**
  * In the order of copying. Activity names keys and accounts, which are never deleted: the later copy of them has those that it
@@ -31,8 +16,31 @@ export interface BackupContent {
  */
 export const BACKUP_FILES: readonly DatabaseFile[] = [ACTIVITY, ACCOUNTS, RECORDINGS];
 
+/** A database of a backup, which has it compressed; those of earlier versions have it as it is. */
+export const BackedUpFile = Type.Object({
+  name: Type.Union(BACKUP_FILES.map(({ name }) => Type.Literal(name))),
+  /** The database has everything that was reported as stored before this instant. */
+  at: Type.String(),
+  /** Not compressed. */
+  bytes: Type.Integer({ minimum: 0 }),
+  sha256: Type.String(),
+});
+export type BackedUpFile = Readonly<Static<typeof BackedUpFile>>;
+
+const Manifest = Type.Object({
+  format: Type.Literal('bookreel-backup'),
+  version: Type.Literal(1),
+  files: Type.Array(BackedUpFile, { minItems: 1 }),
+  /** SHA-256 of the key secret; null: the backup has none. The secret is random, so nobody can compute it from this. */
+  keySecretSha256: Type.Union([Type.String(), Type.Null()]),
+});
+
+/** The statements of a backup's manifest. */
+export type BackupContent = Readonly<Pick<Static<typeof Manifest>, 'keySecretSha256'>> & {
+  readonly files: readonly BackedUpFile[];
+};
+
 export const MANIFEST_FILE = 'manifest.json';
-const MANIFEST = { format: 'bookreel-backup', version: 1 } as const;
 /** The files in which an interrupted run of verify keeps what it has done, and SQLite what it needs for it. */
 export const VERIFY_PROGRESS_FILES = [
   'verify-progress.db',
@@ -64,7 +72,13 @@ export function refuseCompressed(directory: string): void {
 
 /** Writes the manifest of a backup, on disk when this returns. */
 export function writeManifest(directory: string, content: BackupContent): void {
-  writeNew(join(directory, MANIFEST_FILE), `${JSON.stringify({ ...MANIFEST, ...content }, null, 2)}\n`);
+  const manifest: Static<typeof Manifest> = {
+    format: 'bookreel-backup',
+    version: 1,
+    ...content,
+    files: [...content.files],
+  };
+  writeNew(join(directory, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 /** Throws 'unavailable' if there is no backup, 'unreadable' if its manifest is damaged. */
@@ -76,31 +90,14 @@ export function readManifest(source: string): BackupContent {
       `there is no backup '${source}': name a directory that 'bookreel backup' wrote, with its ${MANIFEST_FILE}`,
     );
   }
-  const text = explained(path, () => readFileSync(path, 'utf8'));
-  try {
-    const found = JSON.parse(text) as Partial<Record<keyof (typeof MANIFEST & BackupContent), unknown>> | null;
-    const { format, version, files, keySecretSha256 } = found ?? {};
-    const isOurs = format === MANIFEST.format && version === MANIFEST.version;
-    const saysSecret = typeof keySecretSha256 === 'string' || keySecretSha256 === null;
-    if (isOurs && saysSecret && Array.isArray(files) && files.every(isBackedUp)) {
-      const names = files.map(({ name }) => name);
-      if (names.length > 0 && new Set(names).size === names.length) return { files, keySecretSha256 };
-    }
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
+  const { files = [], keySecretSha256 = null } =
+    jsonOf(
+      Manifest,
+      explained(path, () => readFileSync(path)),
+    ) ?? {};
+  if (files.length > 0 && new Set(files.map(({ name }) => name)).size === files.length)
+    return { files, keySecretSha256 };
   throw new DomainError('unreadable', `'${path}' is damaged, or of another program: restore an earlier backup`);
-}
-
-function isBackedUp(value: unknown): value is BackedUpFile {
-  if (typeof value !== 'object' || value === null) return false;
-  const { name, at, bytes, sha256 } = value as Partial<Record<keyof BackedUpFile, unknown>>;
-  return (
-    BACKUP_FILES.some((file) => file.name === name) &&
-    typeof at === 'string' &&
-    Number.isSafeInteger(bytes) &&
-    typeof sha256 === 'string'
-  );
 }
 
 export function digestOf(secret: Uint8Array | undefined): string | null {

@@ -2,28 +2,28 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, s
 import { dirname, join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { type Static, type TSchema, Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { type CopyOptions, writeCopy } from './backup.ts';
-import { BACKUP_FILES, type BackupContent, MANIFEST_FILE, writeManifest } from './backup-manifest.ts';
+import { BackedUpFile, type BackupContent, MANIFEST_FILE, writeManifest } from './backup-manifest.ts';
 import type { Bucket } from './bucket.ts';
 import { BucketWriter } from './bucket-writer.ts';
+import { Sha256 } from './catalog.ts';
 import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
 import { expand, readPacks, storePacks, tableBytes, tableOf } from './database-packs.ts';
 import { NO_FLOOR, refuseSmallDisk } from './disk-floor.ts';
 import { sha256Of, sizeAndDigest } from './file-digest.ts';
+import { jsonOf } from './json-of.ts';
 import { BACKUP_NAME, backupName, deleteUnfinished, type KeptBackup } from './kept-backups.ts';
 import { KEY_SECRET_FILE } from './key-secret.ts';
 import { discard, draftOf, flush, writeNew } from './on-disk.ts';
 import { BOOKS, NEXT_SEALED_PATH, SEALED_BY_PATH } from './sealed-files.ts';
-import { inParallel, objectIn, StoredObjects } from './stored-objects.ts';
+import { inParallel, objectIn, StoredObjects, unlessUnreadable } from './stored-objects.ts';
 
 /** The most that a list of the sealed markets of one day may have. */
 const LIST_BYTES_MAX = 1 << 28;
-const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
 /** A sealed market in the list of its day. */
 const SealedEntry = Type.Object({
@@ -40,17 +40,9 @@ const SealedList = Type.Array(SealedEntry);
 const Manifest = Type.Object({
   format: Type.Literal('bookreel-bucket-backup'),
   version: Type.Literal(1),
-  files: Type.Array(
-    Type.Object({
-      name: Type.Union(BACKUP_FILES.map(({ name }) => Type.Literal(name))),
-      at: Type.String(),
-      bytes: Type.Integer({ minimum: 0 }),
-      sha256: Sha256,
-      table: Sha256,
-      packs: Type.Array(Sha256),
-    }),
-    { minItems: 1 },
-  ),
+  files: Type.Array(Type.Object({ ...BackedUpFile.properties, table: Sha256, packs: Type.Array(Sha256) }), {
+    minItems: 1,
+  }),
   keySecretSha256: Type.Union([Sha256, Type.Null()]),
   /** The object with the file of the key secret. */
   keySecret: Type.Union([Sha256, Type.Null()]),
@@ -86,6 +78,7 @@ export async function backUpToBucket(
   await using writer = await BucketWriter.take(bucket, clock, leaseMs);
   using stored = new StoredObjects(bucket, 'files/');
   await stored.load();
+  // A damaged manifest does not keep new backups from being written.
   const earlier = await newestOf(bucket).catch(unlessUnreadable);
   const draft = draftOf(join(directory, 'backup'));
   if (existsSync(directory)) explained(directory, () => deleteUnfinished(directory, clock()));
@@ -321,11 +314,6 @@ async function newestOf(bucket: Bucket): Promise<Manifest | undefined> {
   return name === undefined ? undefined : await namedBackup(bucket, name);
 }
 
-/** A damaged manifest does not keep new backups from being written. */
-function unlessUnreadable(error: unknown): undefined {
-  if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
-}
-
 async function namedBackup(bucket: Bucket, name: string): Promise<Manifest | undefined> {
   const found = await bucket.get(objectOf(name));
   if (found === undefined) return undefined;
@@ -344,11 +332,7 @@ function parsed<Schema extends TSchema>(
   what: string,
   remedy = 'restore an earlier backup',
 ): Static<Schema> {
-  try {
-    const found: unknown = JSON.parse(bytes.toString());
-    if (Value.Check(schema, found)) return found;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
+  const found = jsonOf(schema, bytes);
+  if (found !== undefined) return found;
   throw new DomainError('unreadable', `${what} is damaged, or of another program: ${remedy}`);
 }

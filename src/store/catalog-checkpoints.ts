@@ -1,7 +1,6 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { DomainError } from '../domain/errors.ts';
 import type { Bucket } from './bucket.ts';
 import { type CatalogState, numbered, SCHEMA, Sha256 } from './catalog.ts';
@@ -9,6 +8,7 @@ import type { CatalogReplica } from './catalog-replica.ts';
 import { holdFile } from './database-connection.ts';
 import { explained, isSystemError, systemSentence } from './database-errors.ts';
 import { readPacks, storePacks, tableBytes, tableOf } from './database-packs.ts';
+import { jsonOf } from './json-of.ts';
 import { objectIn, type StoredObjects } from './stored-objects.ts';
 
 const FOLDER = 'checkpoints/';
@@ -44,12 +44,8 @@ export async function checkpointOf(bucket: Bucket, number: number): Promise<Chec
   const name = checkpointObject(number);
   const found = await bucket.get(name);
   if (found === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(found.bytes.toString());
-    if (Value.Check(Checkpoint, value) && value.number === number) return value;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
+  const checkpoint = jsonOf(Checkpoint, found.bytes);
+  if (checkpoint?.number === number) return checkpoint;
   throw new DomainError(
     'unreadable',
     `'${name}' is damaged, or of another version of bookreel: delete it, and run 'bookreel publish --checkpoint'`,

@@ -19,6 +19,7 @@ import { type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { sha256Of } from './file-digest.ts';
 import { discard, draftOf, flush } from './on-disk.ts';
 import { RefusedObjects } from './refused-objects.ts';
+import { unlessUnreadable } from './stored-objects.ts';
 
 /** Objects that are read at the same time by a follower that is behind, each of 4 MB at most. */
 const AHEAD = 8;
@@ -331,10 +332,6 @@ function isUnusable(error: unknown): boolean {
   return (
     isDamageError(error) || (error.cause === undefined && (error.kind === 'unavailable' || error.kind === 'conflict'))
   );
-}
-
-function unlessUnreadable(error: unknown): undefined {
-  if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
 }
 
 function ifUnavailable(error: unknown): false {

@@ -3,11 +3,8 @@ import type { AccountGrant } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
+import { fromRow, type Row } from './row.ts';
 
-type GrantRow = Omit<AccountGrant, 'endsMs' | 'paymentId'> & {
-  readonly endsMs: InstantMs | null;
-  readonly paymentId: string | null;
-};
 type NewGrant = Omit<AccountGrant, 'id' | 'paymentId' | 'createdMs'> & Partial<Pick<AccountGrant, 'paymentId'>>;
 
 const LIST_GRANTS = `SELECT grant_id AS id, account_id AS accountId, tier_id AS tier, source,
@@ -35,7 +32,7 @@ export class Grants {
 
   constructor(database: Database) {
     this.#sql = {
-      list: database.query<GrantRow, [number]>(LIST_GRANTS),
+      list: database.query<Row<AccountGrant>, [number]>(LIST_GRANTS),
       accountsWith: database.query<GrantedAccount & { readonly endsMs: InstantMs }, [string, InstantMs]>(
         LIST_ACCOUNTS_WITH,
       ),
@@ -54,11 +51,7 @@ export class Grants {
 
   /** All grants of an account, past ones too: the highest tier first, and of one tier the one that ends last. */
   ofAccount(accountId: number): AccountGrant[] {
-    return this.#sql.list.all(accountId).map((row) => ({
-      ...row,
-      paymentId: row.paymentId ?? undefined,
-      endsMs: row.endsMs ?? undefined,
-    }));
+    return this.#sql.list.all(accountId).map(fromRow<AccountGrant>);
   }
 
   /** The accounts with unexpired grants of a tier, also of grants that begin later, in the order of the addresses. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
+import { jsonOf } from './json-of.ts';
 import { discard, draftOf, writeNew } from './on-disk.ts';
 
 export const LAST_BACKUP_FILE = 'last-backup.json';
@@ -22,14 +22,7 @@ export type LastBackup = Static<typeof LastBackup>;
 /** The record of a data directory; an empty one if there is none, or it is damaged: the next backup replaces it. */
 export function readLastBackup(data: string): LastBackup {
   const path = join(data, LAST_BACKUP_FILE);
-  if (!existsSync(path)) return {};
-  try {
-    const found: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return Value.Check(LastBackup, found) ? found : {};
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
+  return (existsSync(path) ? jsonOf(LastBackup, readFileSync(path)) : undefined) ?? {};
 }
 
 /** Changes the record, which metrics and `doctor` read. Throws errors of the file system. */

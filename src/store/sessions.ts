@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { randomToken } from '../domain/random-token.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
+import { fromRow, type Row } from './row.ts';
 
 const SESSION_IDLE_MS = 14 * 86_400_000;
 /** A session ends after this time at the latest. */
@@ -26,10 +27,7 @@ export interface Session {
   readonly provedMs: number | undefined;
 }
 
-type SessionRow = Omit<Session, 'userAgent' | 'provedMs'> & {
-  readonly userAgent: string | null;
-  readonly provedMs: number | null;
-};
+type SessionRow = Row<Session>;
 
 const SELECT = `SELECT session_id AS id, account_id AS accountId, method, user_agent AS userAgent, created_ms AS createdMs,
   last_used_ms AS lastUsedMs, proved_ms AS provedMs FROM sessions`;
@@ -91,7 +89,7 @@ export class Sessions {
   /** The session of a cookie; undefined when it is unknown, revoked or has ended. */
   find(token: string, nowMs: number): Session | undefined {
     const row = this.#sql.find.get(this.#digest(token), nowMs - SESSION_IDLE_MS, nowMs - SESSION_MS);
-    return row === null ? undefined : toSession(row);
+    return row === null ? undefined : fromRow<Session>(row);
   }
 
   /** Returns true if the time of the last use is due to be written. */
@@ -106,7 +104,7 @@ export class Sessions {
 
   /** Oldest first. */
   list(accountId: number, nowMs: number): Session[] {
-    return this.#sql.list.all(accountId, nowMs - SESSION_IDLE_MS, nowMs - SESSION_MS).map(toSession);
+    return this.#sql.list.all(accountId, nowMs - SESSION_IDLE_MS, nowMs - SESSION_MS).map(fromRow<Session>);
   }
 
   /** Ends a session of the account; false if it has none with this id. Within a write. */
@@ -122,8 +120,4 @@ export class Sessions {
   #digest(token: string): Uint8Array {
     return this.#secret.digest(`session:${token}`);
   }
-}
-
-function toSession(row: SessionRow): Session {
-  return { ...row, userAgent: row.userAgent ?? undefined, provedMs: row.provedMs ?? undefined };
 }

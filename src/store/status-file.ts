@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Static, TSchema } from 'typebox';
-import { Value } from 'typebox/value';
+import { jsonOf } from './json-of.ts';
 
 /**
  * Replaces the state that a process shows to others: readers see the old one or the new one. It is not synced to disk, because it is of no
@@ -15,11 +15,5 @@ export function writeStatusFile(path: string, status: object): void {
 
 /** The state in a file; undefined if it is damaged, or of another version. Throws errors of the file system. */
 export function readStatusFile<Schema extends TSchema>(path: string, schema: Schema): Static<Schema> | undefined {
-  try {
-    const found: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return Value.Check(schema, found) ? found : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return jsonOf(schema, readFileSync(path));
 }

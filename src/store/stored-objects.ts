@@ -104,6 +104,11 @@ export async function objectIn(bucket: Bucket, name: string, sha256: string): Pr
   );
 }
 
+/** Throws every error but that of a damaged or missing object. */
+export function unlessUnreadable(error: unknown): undefined {
+  if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
+}
+
 /** Works on a few items at a time. After an error it begins no other one, and throws it when those under way have ended. */
 export async function inParallel<T>(
   items: Iterable<T>,
