@@ -19,7 +19,9 @@ export type JournalLine = { readonly receivedUs: number } & (
 /** The line as text, without its end. */
 export function journalText(line: JournalLine): string {
   const { receivedUs: receivedAt } = line;
-  if ('frame' in line) return JSON.stringify({ receivedAt, socket: line.socket, frame: line.frame });
+  // The busiest line of a recorder: as an object it would take twice as long.
+  if ('frame' in line)
+    return `{"receivedAt":${receivedAt},"socket":${line.socket},"frame":${JSON.stringify(line.frame)}}`;
   if ('gamma' in line) return JSON.stringify({ receivedAt, gamma: line.gamma });
   const { market, gap } = line;
   return JSON.stringify({ receivedAt, gap: { ...market, from: gap.fromMs, to: gap.toMs, reason: gap.reason } });

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type JournalLine, journalText } from '../record/journal-line.ts';
+import { ByteBuffer } from '../segment/byte-buffer.ts';
 import type { RecorderClock } from './recorder-clock.ts';
 import { checkedFrame, frameEnds } from './zstd-frames.ts';
 
@@ -9,6 +10,11 @@ import { checkedFrame, frameEnds } from './zstd-frames.ts';
 const FRAME_BYTES_MAX = 256 * 1024;
 /** A process that is killed loses at most a second: half of it is left for compression and the write. */
 const WRITE_MS = 500;
+const NEWLINE = 0x0a;
+/** A UTF-16 unit takes at most this many bytes. */
+const UTF8_BYTES_MAX = 3;
+/** One buffer is filled while another one is compressed. */
+const SPARE_MAX = 2;
 /** Lines beyond this are refused: the disk does not take what arrives. */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 const US_PER_HOUR = 3_600_000_000;
@@ -39,8 +45,11 @@ export class Journal {
   readonly #clock: RecorderClock;
   readonly #onWritten: (position: JournalPosition) => void;
   readonly #onError: (error: unknown) => void;
-  #lines: string[] = [];
-  #lineBytes = 0;
+  readonly #encoder = new TextEncoder();
+  /** The lines that follow the last frame. */
+  #lines = newBuffer();
+  /** Buffers of written frames: to give memory back and to take it again takes longer than to compress what is in it. */
+  readonly #spare: ByteBuffer[] = [];
   /** Hours since 1970. */
   #hour = 0;
   #lastUs = 0;
@@ -86,12 +95,11 @@ export class Journal {
       this.#cut();
       this.#hour = hour;
     }
-    const text = journalText(line);
-    this.#lines.push(text);
-    this.#lineBytes += text.length;
-    this.queuedBytes += text.length;
+    const start = this.#lines.length;
+    this.#encode(journalText(line));
+    this.queuedBytes += this.#lines.length - start;
     this.#lastUs = line.receivedUs;
-    if (this.#lineBytes >= FRAME_BYTES_MAX) this.#cut();
+    if (this.#lines.length >= FRAME_BYTES_MAX) this.#cut();
     else this.#timer ??= this.#clock.after(WRITE_MS, () => this.#cut());
     return true;
   }
@@ -108,22 +116,28 @@ export class Journal {
     await this.#closeFile();
   }
 
+  #encode(text: string): void {
+    const lines = this.#lines;
+    lines.reserve(text.length * UTF8_BYTES_MAX + 1);
+    lines.length += this.#encoder.encodeInto(text, lines.bytes.subarray(lines.length)).written;
+    lines.byte(NEWLINE);
+  }
+
   /** Ends the frame of the lines so far, and writes it after those before it. */
   #cut(): void {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
     if (this.#lines.length === 0) return;
-    const [text, bytes, receivedUs] = [`${this.#lines.join('\n')}\n`, this.#lineBytes, this.#lastUs];
-    const name = fileNameOf(this.#hour);
-    this.#lines = [];
-    this.#lineBytes = 0;
+    const [lines, receivedUs, name] = [this.#lines, this.#lastUs, fileNameOf(this.#hour)];
+    const bytes = lines.length;
+    this.#lines = this.#spare.pop() ?? newBuffer();
     const failed = (error: unknown) => this.#onError(error);
     const done = () => {
       this.queuedBytes -= bytes;
     };
     this.#writing = this.#writing.then(async () => {
       try {
-        const onDisk = await this.#write(name, text, receivedUs);
+        const onDisk = await this.#write(name, lines, receivedUs);
         // The parts after it are written meanwhile.
         this.#syncing = this.#syncing.then(onDisk).catch(failed).finally(done);
       } catch (error) {
@@ -134,8 +148,10 @@ export class Journal {
   }
 
   /** Writes a part. The result waits until the disk has it, after the parts before. */
-  async #write(name: string, text: string, receivedUs: number): Promise<() => Promise<void>> {
-    const frame = await checkedFrame(Buffer.from(text));
+  async #write(name: string, lines: ByteBuffer, receivedUs: number): Promise<() => Promise<void>> {
+    const frame = await checkedFrame(lines.view());
+    lines.clear();
+    if (this.#spare.length < SPARE_MAX) this.#spare.push(lines);
     if (this.#file?.name !== name) {
       await this.#closeFile();
       const path = join(this.#directory, name);
@@ -165,6 +181,10 @@ export class Journal {
     await this.#syncing;
     await file?.handle.close();
   }
+}
+
+function newBuffer(): ByteBuffer {
+  return new ByteBuffer(2 * FRAME_BYTES_MAX);
 }
 
 function hourOf(us: number): number {

@@ -63,6 +63,31 @@ test('lines are in the file of the hour in which they arrived, as they arrived',
   expect(journal.queuedBytes).toBe(0);
 });
 
+test('Frames with any characters, and of any length, are in the journal as they arrived.', async () => {
+  const long = fc.tuple(fc.string({ unit: 'binary', minLength: 1 }), fc.integer({ min: 1, max: 200_000 }));
+  const frames = fc.array(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.json(),
+      long.map(([text, times]) => text.repeat(times / text.length)),
+    ),
+  );
+  await fc.assert(
+    fc.asyncProperty(frames, async (texts) => {
+      using directory = temporaryDirectory();
+      const { journal, written } = newJournal(directory.path);
+      for (const text of texts) journal.append(frameAt(1, text));
+      await journal.close();
+      const { file } = written[0] ?? {};
+      const lines = file === undefined ? [] : linesIn(join(directory.path, 'journal', file));
+      expect(lines).toEqual(
+        texts.map((frame) => JSON.stringify({ receivedAt: frameAt(1, '').receivedUs, socket: 1, frame })),
+      );
+    }),
+    { numRuns: 30 },
+  );
+});
+
 test('A line is cut off for the disk half a second after it was appended, so that a killed process loses a second at most.', async () => {
   using directory = temporaryDirectory();
   const clock = new SimulatedClock(START_US / 1000);
