@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { packageConfig } from './cli/config-file.ts';
 import { operatingUser } from './cli/operating-user.ts';
+import { ownCommand } from './cli/own-command.ts';
 import { hasJsonFlag, run } from './cli/program.ts';
 import { printError, type Terminal } from './cli/terminal.ts';
 
@@ -32,6 +33,11 @@ async function main(): Promise<void> {
       process.setgroups?.([]);
       process.setgid?.(gid);
       process.setuid?.(uid);
+    },
+    needVariables: (variables) => {
+      const { env } = process;
+      if (Object.keys(variables).every((name) => env[name] !== undefined)) return;
+      process.execve?.(process.execPath, ownCommand(argv), { ...variables, ...env });
     },
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -40,6 +40,11 @@ const VENUE = {
 const STATUS_MS = 1000;
 const RETAIN_LOOK_MS = 60_000;
 const SOCKETS_MAX = 8;
+/**
+ * Memory that frames have left is taken again a moment later: to give it back meanwhile takes a third of the processor time of the process
+ * that receives them. Without the engine's last compiler it is smaller.
+ */
+const ENGINE = { MIMALLOC_PURGE_DELAY: '-1', BUN_JSC_useFTLJIT: '0' };
 /** The page cache of the process that stores is small: it writes to the ends of a few series. */
 const CACHE_BYTES = 4 * 1024 * 1024;
 const SEAL_MS = 2 * UNIT_MS.d!;
@@ -174,6 +179,7 @@ function upkeepOf(
 }
 
 async function record(terminal: Terminal, options: RecordOptions): Promise<void> {
+  terminal.needVariables?.(ENGINE);
   const { data, once } = options;
   refuseUnknownCoins(options.coin ?? [], [], 'invalid-parameter');
   const window = once === undefined ? undefined : windowOfSlug(once, terminal.clock());

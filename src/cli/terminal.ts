@@ -29,6 +29,8 @@ export interface Terminal {
   readonly packageConfig?: string | undefined;
   /** Continues as another user for the rest of the process. Undefined: the process keeps its user. */
   readonly becomeUser?: (uid: number, gid: number) => void;
+  /** Starts the program again, in this process, with those of these environment variables that are not set: the engine reads them at its start. */
+  readonly needVariables?: (variables: Readonly<Record<string, string>>) => void;
 }
 
 const STYLES = { bold: [1, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;

@@ -11,9 +11,11 @@ export class RecorderProcess {
   readonly child: Child;
   readonly #data: string;
 
-  constructor(data: string, url: string, options: readonly string[]) {
+  constructor(data: string, url: string, options: readonly string[], env: Readonly<Record<string, string>> = {}) {
     this.#data = data;
-    this.child = startChild([EXECUTABLE, 'record', '--data', data, '--url', url, '--gamma-url', url, ...options]);
+    this.child = startChild([EXECUTABLE, 'record', '--data', data, '--url', url, '--gamma-url', url, ...options], {
+      env,
+    });
   }
 
   /** What it wrote last; undefined before it wrote anything. */

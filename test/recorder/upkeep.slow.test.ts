@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { openArchive } from '../../src/store/archive.ts';
 import { openRegistry } from '../../src/store/registry.ts';
-import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { importRecords, NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { listen } from './proxy-listener.ts';
 import { RecorderProcess } from './recorder-process.ts';
@@ -47,4 +48,19 @@ test('A recorder with --keep deletes older markets of any coin while it records,
   using registry = openRegistry(place.path, { create: false });
   const [entry] = registry.database.read(() => registry.audit.list(1, { action: 'recordings.delete' }));
   expect(entry?.detail).toMatchObject({ markets: 1, records: 1 });
+});
+
+test("A recorder keeps its engine's memory, but for what its user has set", async () => {
+  using directory = temporaryDirectory();
+  const options = ['--coin', 'btc', '--tf', '5m'];
+  const recorder = new RecorderProcess(directory.path, 'http://127.0.0.1:9', options, { BUN_JSC_useFTLJIT: '1' });
+  await using child = recorder.child;
+  const { processId } = await recorder.until(() => true);
+  expect(processId).toBe(child.pid);
+  const variables = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
+  expect(variables.filter((one) => /^(?:MIMALLOC|BUN_JSC)_/.test(one)).toSorted()).toEqual([
+    'BUN_JSC_useFTLJIT=1',
+    'MIMALLOC_PURGE_DELAY=-1',
+  ]);
+  expect(await recorder.stop()).toBe(0);
 });
