@@ -76,9 +76,10 @@ export function partsOfValue(
   }
   if (!isFields(value)) return [{ malformed: 'the frame is not a JSON object' }];
   const receivedMs = arrivalOf(value) ?? outerMs;
+  // Most frames, of which no wrapper is searched.
+  if (isVenueMessage(value) && hasContent(value)) return [{ frame: value, receivedMs }];
   const name = wrapperOf(value);
-  const isWhole = isVenueMessage(value) && (name === undefined || hasContent(value));
-  if (isWhole || isFrame(value)) return [{ frame: value, receivedMs }];
+  if ((name === undefined && isVenueMessage(value)) || isFrame(value)) return [{ frame: value, receivedMs }];
   const row = channelRow(value);
   if (row !== undefined) return [{ frame: row, receivedMs }];
   const control = controlOf(value);

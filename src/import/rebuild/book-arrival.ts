@@ -25,6 +25,9 @@ export function bookArrival(
 
 /** When the last change of a moment arrived. */
 function lastChange({ sources }: StatedMoment): InstantMs | undefined {
+  const [first, second] = sources;
+  // Most moments have one change.
+  if (second === undefined && first?.length === 1) return first[0]!.receivedMs;
   const arrivals = new Map<string, InstantMs>();
   for (const { change, receivedMs } of sources.flat()) {
     if (receivedMs === undefined) continue;

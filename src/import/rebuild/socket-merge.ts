@@ -68,7 +68,9 @@ export class SocketMerge {
       this.#recent.set(event, counts);
     }
     const count = (counts.get(socket) ?? 0) + 1;
-    const isNew = count > Math.max(0, ...counts.values());
+    let most = 0;
+    for (const other of counts.values()) most = Math.max(most, other);
+    const isNew = count > most;
     counts.set(socket, count);
     return isNew;
   }
