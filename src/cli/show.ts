@@ -184,6 +184,7 @@ function headingOf({ slug, conditionId, startMs, endMs, winner }: StoredMarket):
 const COVERAGE_COLUMNS: readonly Column<CoverageResource['outcomes'][number]>[] = [
   { heading: 'OUTCOME', cell: ({ outcome, mirrored }) => (mirrored ? `${outcome} (mirrored)` : outcome) },
   { heading: 'SNAPSHOTS', cell: ({ count }) => count },
+  { heading: 'RECORDED', cell: ({ recordedSeconds }) => `${recordedSeconds} s` },
   { heading: 'FIRST', cell: ({ first }) => first ?? '-' },
   { heading: 'LAST', cell: ({ last }) => last ?? '-' },
   { heading: 'ONE-SIDED', cell: ({ oneSided }) => oneSided },

@@ -88,6 +88,14 @@ const OutcomeCoverage = Type.Object({
   crossed: count('Snapshots whose best bid is at or above the best ask.'),
   empty: count('Snapshots without levels.'),
   placeholder: count('Snapshots with a best bid of at most 0.01 and a best ask of at least 0.99.'),
+  recordedSeconds: Type.Number({
+    minimum: 0,
+    description: 'The seconds of the window that are recorded by the snapshots of this outcome alone.',
+  }),
+  widestSpread: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'The largest difference of best ask and best bid of a snapshot in the window, of all snapshots if none of the window has both. null when none has.',
+  }),
   longestSilence: Type.Union(
     [
       Type.Object({
@@ -156,5 +164,8 @@ export type CoverageResource = Static<typeof CoverageResource>;
 export interface OutcomeCoverage extends SnapshotCounts {
   readonly outcome: Outcome;
   readonly mirrored: boolean;
+  /** See `recordedMs` of recorded-time.ts. */
+  readonly recordedMs: number;
+  readonly widestSpread: number | undefined;
   readonly silence: SilenceTracker;
 }

@@ -74,6 +74,8 @@ CREATE INDEX markets_by_winner ON markets (symbol, IFNULL(winner, ''), start_ms)
 CREATE INDEX markets_by_recorded_time ON markets (symbol, recorded_ms, start_ms);
 CREATE INDEX markets_by_snapshots ON markets (symbol, snapshot_count, start_ms);
 CREATE INDEX markets_by_volume ON markets (symbol, IFNULL(volume, -1), start_ms);
+CREATE INDEX markets_by_strike ON markets (symbol, IFNULL(price_start, -1), start_ms);
+CREATE INDEX markets_by_final_price ON markets (symbol, IFNULL(price_end, -1), start_ms);
 CREATE INDEX markets_by_condition_id ON markets (SUBSTR(condition_id, -10));
 CREATE INDEX markets_by_up_asset ON markets (SUBSTR(up_asset_id, -10)) WHERE up_asset_id <> '0';
 CREATE INDEX markets_by_down_asset ON markets (SUBSTR(down_asset_id, -10)) WHERE down_asset_id <> '0';

@@ -64,6 +64,8 @@ CREATE INDEX markets_by_winner ON markets (symbol, IFNULL(winner, ''), start_ms)
 CREATE INDEX markets_by_recorded_time ON markets (symbol, recorded_ms, start_ms);
 CREATE INDEX markets_by_snapshots ON markets (symbol, snapshot_count, start_ms);
 CREATE INDEX markets_by_volume ON markets (symbol, IFNULL(volume, -1), start_ms);
+CREATE INDEX markets_by_strike ON markets (symbol, IFNULL(price_start, -1), start_ms);
+CREATE INDEX markets_by_final_price ON markets (symbol, IFNULL(price_end, -1), start_ms);
 -- The last characters of long random ids: whole ones would take half of the bytes of all indexes. Statements compare the whole ids too.
 -- Recordings name markets by their assets ('0': never recorded).
 CREATE INDEX markets_by_condition_id ON markets (SUBSTR(condition_id, -10));

@@ -12,6 +12,7 @@ import { type BestUnits, ContradictionTally, readBest } from './contradiction-ta
 import type { StoredMarket } from './markets.ts';
 import { SnapshotTally } from './snapshot-tally.ts';
 import { StatementWalk } from './statement-walk.ts';
+import { WidestSpread } from './widest-spread.ts';
 
 /** An instant at which recordings contradict, see ContradictingInstants. */
 interface OutcomeInstant extends ContradictingInstant {
@@ -188,16 +189,21 @@ class OutcomeWalk {
   readonly #tally = new SnapshotTally();
   readonly #silence: SilenceTracker;
   readonly #best: BestUnits = { bid: Number.NaN, ask: Number.NaN };
+  readonly #spread: WidestSpread;
+  readonly #recordedMs: number;
   readonly #instants: ContradictingInstants;
   #to = 0;
   /** The time of the next snapshot, Infinity after the last one. */
   nextMs = Infinity;
 
-  constructor({ series, segments }: ArchiveView, market: StoredMarket, outcome: Outcome, asOfMs: InstantMs) {
+  constructor(view: ArchiveView, market: StoredMarket, outcome: Outcome, asOfMs: InstantMs) {
+    const { series, segments, recordedTimes } = view;
     const books = series.books(market.key, outcome);
     this.#outcome = outcome;
     this.#recordedFromMs = books?.recordedFromMs ?? Infinity;
     this.#silence = new SilenceTracker(market.startMs, market.endMs);
+    this.#spread = new WidestSpread(market.startMs, market.endMs);
+    this.#recordedMs = books === undefined ? 0 : recordedTimes.ofOutcome(market.key, books, asOfMs);
     const statements = new StatementWalk(segments, series.find(market.key, outcome, 'statement'));
     this.#instants = new ContradictingInstants((timestampMs) => statements.isMerged(timestampMs));
     const slices = books === undefined ? [] : segments.slices(books.seriesId, 0, asOfMs);
@@ -212,8 +218,9 @@ class OutcomeWalk {
     reader.advance();
     this.#tally.add(reader);
     this.#silence.add(timestampMs);
+    readBest(reader, this.#best);
+    this.#spread.add(timestampMs, this.#best);
     if (timestampMs >= this.#recordedFromMs) {
-      readBest(reader, this.#best);
       contradictions.set(this.#outcome, this.#best);
       this.#instants.add(reader);
     }
@@ -225,7 +232,8 @@ class OutcomeWalk {
   get coverage(): OutcomeCoverage {
     const { firstMs } = this.#tally;
     const mirrored = firstMs !== undefined && firstMs < this.#recordedFromMs;
-    return { outcome: this.#outcome, mirrored, ...this.#tally, silence: this.#silence };
+    const [recordedMs, widestSpread] = [this.#recordedMs, this.#spread.widest];
+    return { outcome: this.#outcome, mirrored, ...this.#tally, recordedMs, widestSpread, silence: this.#silence };
   }
 
   get contradictingCount(): number {

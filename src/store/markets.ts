@@ -100,6 +100,8 @@ export const WALK_EARLIEST_MARKETS = `SELECT ${WALKED} FROM markets WHERE symbol
 const SORTED_VALUES = {
   slug: ['slug', 'markets_by_name', ''],
   winner: ["IFNULL(winner, '')", 'markets_by_winner', -Infinity],
+  strike: ['IFNULL(price_start, -1)', 'markets_by_strike', -Infinity],
+  final: ['IFNULL(price_end, -1)', 'markets_by_final_price', -Infinity],
   recorded: ['recorded_ms', 'markets_by_recorded_time', -Infinity],
   snapshots: ['snapshot_count', 'markets_by_snapshots', -Infinity],
   volume: ['IFNULL(volume, -1)', 'markets_by_volume', -Infinity],

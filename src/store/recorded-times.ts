@@ -44,6 +44,11 @@ export class RecordedTimes {
     return row.lastMs <= asOfMs ? row.recordedMs : this.#measure(row, asOfMs);
   }
 
+  /** The same by the books of one outcome. */
+  ofOutcome(marketKey: number, series: { readonly seriesId: number }, asOfMs: InstantMs): number {
+    return this.#measure(this.#sql.window.get(marketKey)!, asOfMs, [series]);
+  }
+
   /** Measures a market after its books or gaps changed. Within a write transaction. */
   update(marketKey: number): void {
     this.#sql.set.run(this.#measure(this.#sql.window.get(marketKey)!, INSTANT_MAX_MS), marketKey);
@@ -57,9 +62,9 @@ export class RecordedTimes {
   }
 
   /** Reads a row of each segment; the times of the books in it only where it is long enough for a silence. */
-  #measure({ key, startMs, endMs }: WindowRow, asOfMs: InstantMs): number {
+  #measure({ key, startMs, endMs }: WindowRow, asOfMs: InstantMs, books = this.#sql.books.all(key)): number {
     const untilMs = Math.min(asOfMs, endMs + SILENCE_MS_MAX);
-    const runs = this.#sql.books.all(key).flatMap(({ seriesId }) =>
+    const runs = books.flatMap(({ seriesId }) =>
       this.#segments.ranges(seriesId, startMs - SILENCE_MS_MAX, untilMs).flatMap(({ firstMs, lastMs }) => {
         if (lastMs - firstMs <= SILENCE_MS_MAX && lastMs <= asOfMs) return { fromMs: firstMs, toMs: lastMs };
         const slices = this.#segments.slices(seriesId, firstMs, Math.min(lastMs, asOfMs));

@@ -100,7 +100,7 @@ describe('bookreel show', () => {
     expect(stdout).toContain(
       `${SLUG}\n${CONDITION_ID}\n2026-04-16T07:10:00.000Z to 2026-04-16T07:15:00.000Z, unresolved\n`,
     );
-    expect(stdout).toMatch(/^up +6 +2026-04-16T07:10:01.000Z +2026-04-16T07:10:05.000Z +1 +1 +295 s$/m);
+    expect(stdout).toMatch(/^up +6 +4 s +2026-04-16T07:10:01.000Z +2026-04-16T07:10:05.000Z +1 +1 +295 s$/m);
     expect(stdout).toContain('gap 2026-04-16T07:11:00.000Z to 2026-04-16T07:11:30.500Z: recorder restarted\n');
     expect(stdout.slice(stdout.indexOf('PRICE'))).toBe(
       [

@@ -195,6 +195,7 @@ test.each<[args: string, rowsOf: (document: never) => readonly unknown[], Expect
     {
       OUTCOME: ({ outcome, mirrored }: Document) => (mirrored === true ? `${outcome} (mirrored)` : outcome),
       SNAPSHOTS: ({ count }: Document) => count,
+      RECORDED: ({ recordedSeconds }: Document) => `${recordedSeconds} s`,
       FIRST: ({ first }: Document) => first ?? '-',
       LAST: ({ last }: Document) => last ?? '-',
       'ONE-SIDED': ({ oneSided }: Document) => oneSided,

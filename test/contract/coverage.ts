@@ -19,6 +19,8 @@ interface CoverageDocument {
 
 /** More of these instants are only counted. */
 const CONTRADICTING_MAX = 100;
+/** Books further apart do not record the time between them. */
+const SILENCE_MS_MAX = 60_000;
 
 const coveragePath = ({ symbol, conditionId }: MarketRecord) => `/v1/${symbol}/markets/${conditionId}/coverage`;
 const HAS_GAPS: MarketRecord = { ...MINIMAL, conditionId: `0x${'9a'.repeat(32)}`, slug: 'eth-gaps', symbol: 'eth' };
@@ -47,6 +49,17 @@ function expectedOutcome(market: MarketRecord, outcome: Outcome, assetId: unknow
   const steps = edges.slice(1).map((to, index) => ({ from: edges[index]!, to }));
   const longest = steps.reduce((held, step) => (step.to - step.from > held.to - held.from ? step : held));
   const iso = (ms: number) => new Date(ms).toISOString();
+  const times = snapshots.map(({ timestamp }) => Date.parse(timestamp));
+  const recordedMs = times.slice(1).map((to, index) => {
+    const from = times[index]!;
+    return to - from > SILENCE_MS_MAX ? 0 : Math.max(0, Math.min(to, end) - Math.max(from, start));
+  });
+  const spreads = snapshots.flatMap(({ timestamp, bids, asks }) => {
+    if (bids.length === 0 || asks.length === 0) return [];
+    const isInside = Date.parse(timestamp) >= start && Date.parse(timestamp) <= end;
+    return { isInside, units: Math.round(asks[0]!.price * 1e6) - Math.round(bids[0]!.price * 1e6) };
+  });
+  const insideFirst = spreads.some(({ isInside }) => isInside) ? spreads.filter(({ isInside }) => isInside) : spreads;
   return {
     outcome,
     assetId,
@@ -58,6 +71,8 @@ function expectedOutcome(market: MarketRecord, outcome: Outcome, assetId: unknow
     crossed: count(({ bids, asks }) => (best(bids) ?? -1) >= (best(asks) ?? 2)),
     empty: count(({ bids, asks }) => bids.length === 0 && asks.length === 0),
     placeholder: count(({ bids, asks }) => (best(bids) ?? 2) <= 0.01 && (best(asks) ?? -1) >= 0.99),
+    recordedSeconds: recordedMs.reduce((sum, ms) => sum + ms, 0) / 1000,
+    widestSpread: insideFirst.length === 0 ? null : Math.max(...insideFirst.map(({ units }) => units)) / 1e6,
     longestSilence: { from: iso(longest.from), to: iso(longest.to), milliseconds: longest.to - longest.from },
   };
 }
@@ -147,7 +162,7 @@ export function coverageTests(suite: Suite): void {
       expectedOutcome(market, 'up', ''),
       expectedOutcome(market, 'down', ''),
     ]);
-    for (const field of ['oneSided', 'crossed', 'empty', 'placeholder']) {
+    for (const field of ['oneSided', 'crossed', 'empty', 'placeholder', 'recordedSeconds', 'widestSpread']) {
       expect(Math.max(...counted.map((outcome) => Number(outcome[field]))), field).toBeGreaterThan(0);
     }
     expect(Math.max(...[BOOKS, RECORDED, NEAREST, SOL].map(expectedContradictions))).toBeGreaterThan(0);

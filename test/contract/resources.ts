@@ -65,6 +65,8 @@ const OUTCOME_COVERAGE: Shape = {
   crossed: 'number',
   empty: 'number',
   placeholder: 'number',
+  recordedSeconds: 'number',
+  widestSpread: 'number?',
   longestSilence: (value: unknown) =>
     value === null || hasShape(value, { from: 'instant', to: 'instant', milliseconds: 'number' }),
 };

@@ -54,7 +54,7 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
       query: parameters({ asOf: QUERY.asOf }),
       detail: described('coverage', {
         summary: 'Coverage of a market',
-        description: `For each outcome: the first and the last snapshot, the number of snapshots, the numbers of one-sided, crossed, empty and placeholder snapshots, and the longest silence. Also the gaps that recordings state, and the instants at which recordings contradict each other. For markets with more than ${PAGE_LIMIT_MAX} snapshots, more than ${COVERAGES_PER_KEY_MAX} open requests with one key get a 429, more than ${COVERAGES_MAX} in total a 503.`,
+        description: `For each outcome: the first and the last snapshot, the number of snapshots, the numbers of one-sided, crossed, empty and placeholder snapshots, the recorded seconds, the widest spread, and the longest silence. Also the gaps that recordings state, and the instants at which recordings contradict each other. For markets with more than ${PAGE_LIMIT_MAX} snapshots, more than ${COVERAGES_PER_KEY_MAX} open requests with one key get a 429, more than ${COVERAGES_MAX} in total a 503.`,
         answer: CoverageAnswer,
         examples: { withGap: `${EXAMPLE_MARKET_WITH_GAP}/coverage` },
       }),
@@ -84,7 +84,7 @@ export function coverageResource(
     ...recordedSeconds(market, recordedMs),
     resolution: resolutionOf(market, asOfMs),
     outcomes: outcomes.map(({ outcome, mirrored, snapshots, firstMs, lastMs, silence, ...counts }) => {
-      const { oneSided, crossed, empty, placeholder } = counts;
+      const { oneSided, crossed, empty, placeholder, recordedMs, widestSpread = null } = counts;
       const longest = silence.longest(untilMs);
       return {
         outcome,
@@ -93,7 +93,7 @@ export function coverageResource(
         count: snapshots,
         first: firstMs === undefined ? null : formatInstant(firstMs),
         last: lastMs === undefined ? null : formatInstant(lastMs),
-        ...{ oneSided, crossed, empty, placeholder },
+        ...{ oneSided, crossed, empty, placeholder, recordedSeconds: recordedMs / 1000, widestSpread },
         longestSilence: longest === undefined ? null : { ...rangeOf(longest), milliseconds: lengthOf(longest) },
       };
     }),

@@ -1092,6 +1092,10 @@ export interface components {
                 empty: number;
                 /** @description Snapshots with a best bid of at most 0.01 and a best ask of at least 0.99. */
                 placeholder: number;
+                /** @description The seconds of the window that are recorded by the snapshots of this outcome alone. */
+                recordedSeconds: number;
+                /** @description The largest difference of best ask and best bid of a snapshot in the window, of all snapshots if none of the window has both. null when none has. */
+                widestSpread: number | null;
                 /** @description The longest time in the window without a snapshot. The edges of the window (or now, while it is open) count as snapshots. null when the window has not begun. */
                 longestSilence: {
                     /**
@@ -2486,8 +2490,8 @@ export interface operations {
                 gaps?: "true" | "false";
                 /** @description Only markets whose known volume is at least this many USDC. */
                 volumeMin?: number;
-                /** @description The order: by the start of the window, the slug, the winner, the recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows; unknown values are below all others. With asOf only by the window: other values at that instant are not known. */
-                sort?: "-window" | "window" | "slug" | "-slug" | "winner" | "-winner" | "recorded" | "-recorded" | "snapshots" | "-snapshots" | "volume" | "-volume";
+                /** @description The order: by the start of the window, the slug, the winner, the strike (priceStart), the final price (priceEnd), the recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows; unknown values are below all others. With asOf only by the window: other values at that instant are not known. */
+                sort?: "-window" | "window" | "slug" | "-slug" | "winner" | "-winner" | "strike" | "-strike" | "final" | "-final" | "recorded" | "-recorded" | "snapshots" | "-snapshots" | "volume" | "-volume";
                 /** @description counts adds to each market snapshotCount, the number of its stored order book snapshots, and recordedSeconds of windowSeconds, the recorded part of its window. An unknown volume or liquidity is then null. */
                 include?: "counts";
                 /** @description Answers with the state of knowledge at this instant: no later record, no market that was not listed yet, and only the fields of a market that were known. The values of volume, liquidity and updates at that instant were not recorded, and are null. A key can have a limit of its own: a later asOf is then no error, and the limit applies. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */

@@ -45,6 +45,25 @@ export function viewPage(
           data-replay={isReplay ? 'true' : undefined}
           data-worker={assetPath(WORKER_SCRIPT)}
         />
+        <template>
+          <form class="key-form">
+            <label class="field">
+              Key
+              <span class="hint">It is sent to this service only, and forgotten with this page.</span>
+              <input
+                class="input"
+                type="password"
+                placeholder="br_live_…"
+                autocomplete="off"
+                spellcheck={false}
+                required
+              />
+            </label>
+            <button class="button" type="submit">
+              Use this key
+            </button>
+          </form>
+        </template>
         {picture !== undefined && <Preview picture={picture} hasAccounts={hasAccounts} />}
         {page === 'market' && (
           <p class="way-back">

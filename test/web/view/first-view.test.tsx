@@ -47,6 +47,44 @@ describe('The first view', () => {
     expect(shown(recorded(1000, 9000), `?from=${iso(5)}&to=${iso(99)}`)).toEqual([5, 100]);
   });
 
+  test('is at the last book while more is awaited, so an open market opens at now; otherwise at the first book', () => {
+    const opened = [true, false].map((isComplete) => recordedSpans(recorded(1000, 9000), isComplete).firstMs);
+    expect(opened).toEqual([START_MS + 1000, START_MS + 9000]);
+    expect(recordedSpans(recorded(), false).firstMs).toBe(START_MS);
+  });
+
+  test('is after the gap that the first book is in', () => {
+    const read = recorded(1000, 90_000);
+    const gaps = [
+      [1000, 5000],
+      [5000, 20_000],
+      [30_000, 40_000],
+    ].map(([from, to]) => ({ from: iso(from!), to: iso(to!) }));
+    const { firstMs } = recordedSpans({ ...read, coverage: { ...read.coverage!, gaps: gaps as never } }, true);
+    expect(firstMs).toBe(START_MS + 20_000);
+  });
+
+  test.each([
+    [[10, 1], [9.5, 7], 'up'],
+    [[9.5, 7], [10, 1], 'down'],
+    [[10, 4], [10, 5], 'down'],
+    [[10, 5], [10, 5], 'up'],
+    [[0, 0], [0, 3], 'down'],
+  ] as const)('with up recorded for %j seconds and books, and down for %j, is of %s', (up, down, outcome) => {
+    const outcomes = Object.entries({ up, down }).map(([name, [recordedSeconds, count]]) => {
+      const [first, last] = count === 0 ? [null, null] : [iso(0), iso(1000)];
+      return { outcome: name, recordedSeconds, count, first, last };
+    });
+    const spans = recordedSpans({ ...recorded(), coverage: { outcomes, gaps: [] } as never }, true);
+    expect(spans.outcome).toBe(outcome);
+    const state = new ViewState(viewLinkOf(''), spans);
+    expect([state.outcome.value, searchOf({ ...state.link, atMs: undefined, time: undefined })]).toEqual([outcome, '']);
+    const other = outcome === 'up' ? 'down' : 'up';
+    expect(
+      searchOf({ ...new ViewState(viewLinkOf(`?outcome=${other}`), spans).link, atMs: undefined, time: undefined }),
+    ).toBe(`?outcome=${other}`);
+  });
+
   test('has a link that leads back to it, and a button that leads to the whole window', () => {
     const spans = recordedSpans(recorded(214_000, 224_000), true);
     const state = new ViewState(viewLinkOf(''), spans);

@@ -4,13 +4,14 @@ import { differenceText } from '../../../src/domain/decimal.ts';
 import { TIMEFRAMES } from '../../../src/domain/timeframe.ts';
 import { settlementSource } from '../../../src/domain/winner-check.ts';
 import {
-  axisText,
   clockText,
+  coverageText,
   distanceText,
   exactText,
   marketTitle,
 } from '../../../src/web/browser/view/market-texts.ts';
 import { priceAt, shownReference } from '../../../src/web/browser/view/reference-prices.ts';
+import { axisText } from '../../../src/web/browser/view/view-texts.ts';
 
 describe('a recorded price', () => {
   test('is shown with all its digits', () => {
@@ -48,6 +49,31 @@ test('an instant and a title have the date where the day differs from that of th
     return marketTitle({ ...market, endTime: new Date(startMs + ms).toISOString() });
   });
   expect(titles).toEqual(['BTC 5m, 8 Jan 2026, 23:55–23:56 UTC', 'BTC 5m, 8 Jan 2026, 23:55–9 Jan 00:00 UTC']);
+});
+
+describe('the recorded part of a market', () => {
+  const [start, end] = ['2026-04-16T08:05:00.000Z', '2026-04-16T08:10:00.000Z'];
+  const text = (up: number, down: number, last = '2026-04-16T08:09:15.000Z') => {
+    const counts = { count: 5, oneSided: 0, crossed: 0, last };
+    const outcomes = [up, down].map((recordedSeconds) => ({ ...counts, recordedSeconds }));
+    const times = { startTime: start, endTime: end, windowSeconds: 300, recordedSeconds: Math.max(up, down) };
+    return coverageText({ ...times, outcomes, gapCount: 0 } as never);
+  };
+
+  test.each([
+    [288.4, 288.9, 'recorded 288 s of 300 s, 10 snapshots'],
+    [168.7, 288.9, 'recorded up 168 s, down 288 s of 300 s, 10 snapshots'],
+    [288.9, 0, 'recorded up 288 s, down 0 s of 300 s, 10 snapshots'],
+    [300, 300, 'recorded 300 s of 300 s, 10 snapshots, no gaps'],
+  ])('of %d s of up and %d s of down says it by outcome where whole seconds differ', (up, down, expected) => {
+    expect(text(up, down)).toBe(expected);
+  });
+
+  test('says that all books are of before the window, and until when', () => {
+    expect(text(0, 0, '2026-04-15T09:11:30.500Z')).toBe(
+      'recorded only before its window, until 2026-04-15 09:11 UTC, 10 snapshots',
+    );
+  });
 });
 
 describe('the distance to the strike', () => {

@@ -13,9 +13,21 @@ import {
 } from '../../../src/domain/heat-map-picture.ts';
 import { cssColour, paletteOf, picturedBands, SHADES } from '../../../src/web/browser/view/heat-map-cells.ts';
 import { imbalanceLines, midLines, spreadLines } from '../../../src/web/browser/view/plot-lines.ts';
+import { spreadRange } from '../../../src/web/browser/view/quote-strips.ts';
 import { clamped, moved, wholeSpan, zoomed } from '../../../src/web/browser/view/span.ts';
 
 const START_MS = Date.UTC(2026, 0, 8, 10, 30);
+
+test('The scale of spreads ends at the widest one of the market, with columns of any width.', () => {
+  expect([0.07, 0.1, null].map((high) => spreadRange(null, high, 0.15))).toEqual([
+    [0, 0.15],
+    [0, 0.15],
+    [0, 0.15],
+  ]);
+  // Books outside the window may be wider, and crossed.
+  expect(spreadRange(-0.02, 0.98, 0.15)).toEqual([-0.02, 0.98]);
+  expect(spreadRange(0.01, 0.01, 0)).toEqual([0, 0.02]);
+});
 const SCALES = ['log', 'sqrt'] as const;
 
 describe('a span of an axis', () => {

@@ -4,7 +4,7 @@ import { searchOf, type ViewLink, viewLinkOf } from '../../../src/web/browser/vi
 
 const START_MS = Date.UTC(2026, 0, 8, 10, 30);
 const AT_FIRST: ViewLink = {
-  outcome: 'up',
+  outcome: undefined,
   scale: 'log',
   contrast: 50,
   reference: undefined,
@@ -41,7 +41,7 @@ test('The address of the page of a market has what is shown, never a key, and wh
   fc.assert(
     fc.property(
       fc.record({
-        outcome: fc.constantFrom('up', 'down', 'both'),
+        outcome: fc.constantFrom('up', 'down', 'both', undefined),
         scale: fc.constantFrom('log', 'sqrt'),
         contrast: fc.integer({ min: 0, max: 100 }),
         reference: fc.option(fc.string({ minLength: 1, maxLength: 40 }), { nil: undefined }),

@@ -97,7 +97,7 @@ class AsyncOperations:
         answer: list[types.Day] = (await self._json("GET", f"/v1/{quoted(coin)}/days", {"tf": tf, "from": from_, "to": to, "asOf": as_of}))["data"]
         return answer
 
-    def markets(self, coin: str, *, tf: Literal["5m", "15m", "1h", "4h", "24h"] | None = None, search: str | None = None, recorded: bool | None = None, closed: bool | None = None, from_: Instant | None = None, to: Instant | None = None, date: str | None = None, winner: Literal["up", "down"] | None = None, gaps: bool | None = None, volume_min: int | None = None, sort: Literal["-window", "window", "slug", "-slug", "winner", "-winner", "recorded", "-recorded", "snapshots", "-snapshots", "volume", "-volume"] | None = None, include: Literal["counts"] | None = None, as_of: Instant | None = None, page_size: int = 1000) -> AsyncSeries[Union[types.Market, types.MarketWithCounts]]:
+    def markets(self, coin: str, *, tf: Literal["5m", "15m", "1h", "4h", "24h"] | None = None, search: str | None = None, recorded: bool | None = None, closed: bool | None = None, from_: Instant | None = None, to: Instant | None = None, date: str | None = None, winner: Literal["up", "down"] | None = None, gaps: bool | None = None, volume_min: int | None = None, sort: Literal["-window", "window", "slug", "-slug", "winner", "-winner", "strike", "-strike", "final", "-final", "recorded", "-recorded", "snapshots", "-snapshots", "volume", "-volume"] | None = None, include: Literal["counts"] | None = None, as_of: Instant | None = None, page_size: int = 1000) -> AsyncSeries[Union[types.Market, types.MarketWithCounts]]:
         """
         Markets of a coin.
         tf: Only markets of this timeframe.
@@ -113,9 +113,9 @@ class AsyncOperations:
         winner: Only resolved markets with this winner.
         gaps: true: only markets with a recorded gap that touches their window; false: only those without.
         volume_min: Only markets whose known volume is at least this many USDC.
-        sort: The order: by the start of the window, the slug, the winner, the recorded time, the number of snapshots or the volume;
-        with a hyphen descending. Markets of one value are by their windows; unknown values are below all others. With asOf only by
-        the window: other values at that instant are not known.
+        sort: The order: by the start of the window, the slug, the winner, the strike (priceStart), the final price (priceEnd), the
+        recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows;
+        unknown values are below all others. With asOf only by the window: other values at that instant are not known.
         include: counts adds to each market snapshotCount, the number of its stored order book snapshots, and recordedSeconds of
         windowSeconds, the recorded part of its window. An unknown volume or liquidity is then null.
         as_of: Answers with the state of knowledge at this instant: no later record, no market that was not listed yet, and only the

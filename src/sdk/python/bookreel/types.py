@@ -339,6 +339,11 @@ class OutcomeCoverage(TypedDict):
     empty: int
     #: Snapshots with a best bid of at most 0.01 and a best ask of at least 0.99.
     placeholder: int
+    #: The seconds of the window that are recorded by the snapshots of this outcome alone.
+    recordedSeconds: float
+    #: The largest difference of best ask and best bid of a snapshot in the window, of all snapshots if none of the window has both. null
+    #: when none has.
+    widestSpread: Union[float, None]
     #: The longest time in the window without a snapshot. The edges of the window (or now, while it is open) count as snapshots. null when
     #: the window has not begun.
     longestSilence: OutcomeCoverageLongestSilence

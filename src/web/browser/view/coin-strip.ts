@@ -1,8 +1,8 @@
 import uPlot from 'uplot';
-import { axisText } from './market-texts.ts';
 import { type BandFrame, plotBand, writeTag } from './plot-band.ts';
 import type { ReferencePrices } from './reference-prices.ts';
 import type { Span } from './span.ts';
+import { axisText } from './view-texts.ts';
 
 /** The prices of a coin that a band draws: USD; undefined: not known. */
 export interface CoinPrices {

@@ -1,4 +1,3 @@
-import { useRef } from 'preact/hooks';
 import type { ConnectedKey, Connection } from './connection.ts';
 import type { Notice } from './request-refused.ts';
 
@@ -67,33 +66,17 @@ function KeyChoice({ connection, connected }: { readonly connection: Connection;
   );
 }
 
-/** Asks for a key, which stays in memory. The page's policy lets no form be sent, so no key gets into a URL. */
+/** Asks for a key, which stays in memory, with a copy of the form that the document has. The page's policy lets no form be sent, so no key gets into a URL. */
 function KeyForm({ connection }: { readonly connection: Connection }) {
-  const input = useRef<HTMLInputElement>(null);
   const submit = (event: Event) => {
     event.preventDefault();
-    void connection.useKey(input.current!.value);
+    void connection.useKey((event.target as HTMLFormElement).querySelector('input')!.value);
   };
-  return (
-    <form class="key-form" onSubmit={submit}>
-      <label class="field">
-        Key
-        <span class="hint">It is sent to this service only, and forgotten with this page.</span>
-        <input
-          ref={input}
-          class="input"
-          type="password"
-          placeholder="br_live_…"
-          autocomplete="off"
-          spellcheck={false}
-          required
-        />
-      </label>
-      <button class="button" type="submit">
-        Use this key
-      </button>
-    </form>
-  );
+  return <div ref={copyForm} onSubmit={submit} />;
+}
+
+function copyForm(element: HTMLElement | null): void {
+  element?.replaceChildren(document.querySelector('template')!.content.cloneNode(true));
 }
 
 /** A notice with its links. */

@@ -3,14 +3,13 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { InstantMs } from '../../../domain/instant.ts';
 import type { MarketSort } from '../../../domain/market-sort.ts';
 import type { marketState } from '../../../domain/market-state.ts';
-import { recordedText } from '../../../domain/recorded-time.ts';
 import { numberText } from '../../texts.ts';
 import type { PagedRows } from './paged-rows.ts';
 import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
 import { contentPx, type ListSize, rowWindow, scrolledTo } from './row-window.ts';
 import { openView } from './shown-page.ts';
 import { Sparkline, shownMidpoints } from './sparkline.tsx';
-import { windowText } from './view-texts.ts';
+import { axisText, windowText } from './view-texts.ts';
 
 const CENTS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 /** Rows in the document above and below those that are visible. */
@@ -19,10 +18,12 @@ const AROUND = 6;
 const COLUMNS = [
   ['window', 'Window (UTC)', 'window'],
   ['slug', 'Market', 'slug'],
-  ['mid', 'Midpoint of up', undefined],
+  ['mid', 'Up midpoint', undefined],
   ['winner', 'Winner', 'winner'],
+  ['number price', 'Strike', 'strike'],
+  ['number price', 'Final', 'final'],
   ['number', 'Snapshots', 'snapshots'],
-  ['number part', 'Recorded', 'recorded'],
+  ['number part', 'Recorded (s)', 'recorded'],
   ['number volume', 'Volume ($)', 'volume'],
 ] as const;
 
@@ -131,7 +132,7 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
         <thead ref={head}>
           <tr class="market" aria-rowindex={1}>
             {COLUMNS.map(([name, text, by]) => (
-              <th key={name} scope="col" class={name} aria-sort={orderBy(sort, by)}>
+              <th key={text} scope="col" class={name} aria-sort={orderBy(sort, by)}>
                 {by === undefined ? (
                   text
                 ) : (
@@ -205,8 +206,17 @@ function MarketRow({ index, topPx, isAt, market, midpoints, href, stateOf, nowMs
       <td class="winner">
         <State state={stateOf(market)} />
       </td>
+      {[market.priceStart, market.priceEnd].map((price, nth) => (
+        <td key={nth} class="number price">
+          {price === null ? '' : axisText(price)}
+        </td>
+      ))}
       <td class="number">{numberText(market.snapshotCount)}</td>
-      <td class="number part">{market.snapshotCount === 0 ? '' : recordedText(market)}</td>
+      <td class="number part">
+        {market.snapshotCount === 0
+          ? ''
+          : `${numberText(Math.floor(market.recordedSeconds))} of ${numberText(market.windowSeconds)}`}
+      </td>
       <td class="number volume">{market.volume === null ? <NotRecorded /> : CENTS.format(market.volume)}</td>
     </tr>
   );

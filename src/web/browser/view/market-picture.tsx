@@ -23,8 +23,7 @@ export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
   const { state } = shown;
   useEffect(() => {
     const element = area.current!;
-    const { loader, trades, coin, events, own, hasBooks } = explorer;
-    const plot = new MarketPlot(picture.current!, { state, loader, trades, coin, events, own, hasBooks });
+    const plot = new MarketPlot(picture.current!, { ...explorer, state });
     made.value = plot;
     const stopMeasuring = effect(() => {
       if (plot.areaWidth.value > 0) explorer.columns.value = plot.areaWidth.value;

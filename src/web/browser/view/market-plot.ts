@@ -11,7 +11,6 @@ import type { Explorer } from './explorer.ts';
 import { type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
 import { type CellFigures, cellAt, columnAt } from './heat-map-figures.ts';
 import type { LoadedHeatMaps } from './heat-map-loader.ts';
-import { axisText } from './market-texts.ts';
 import { perFrame } from './per-frame.ts';
 import { BAND_ABOVE, BAND_BELOW, type BandFrame, TIME_AXIS_HEIGHT } from './plot-band.ts';
 import { imbalanceLines, spreadLines } from './plot-lines.ts';
@@ -19,9 +18,10 @@ import { imbalanceStrip, spreadStrip } from './quote-strips.ts';
 import type { Span } from './span.ts';
 import { outcomesOf } from './view-choices.ts';
 import type { ViewState } from './view-state.ts';
+import { axisText } from './view-texts.ts';
 
 /** The signals that a plot draws; it draws again when one changes, once a frame. */
-type PlotContent = Pick<Explorer, 'loader' | 'trades' | 'coin' | 'events' | 'own' | 'hasBooks'> & {
+type PlotContent = Pick<Explorer, 'loader' | 'trades' | 'coin' | 'events' | 'own' | 'hasBooks' | 'shown'> & {
   readonly state: ViewState;
 };
 
@@ -277,7 +277,11 @@ export class MarketPlot {
         coinHeight,
       );
     }
-    this.#strips = strips.map((strip) => placed(strip(this.#element, nextFrame(), stripHeight, palette), stripHeight));
+    const widest = () =>
+      this.#content.shown.peek()?.coverage?.outcomes.find(({ outcome }) => outcome === outcomes[0])?.widestSpread ?? 0;
+    this.#strips = strips.map((strip) =>
+      placed(strip(this.#element, nextFrame(), stripHeight, palette, widest), stripHeight),
+    );
     this.#element.append(this.#instant, this.#labels.time, this.#labels.value);
   }
 

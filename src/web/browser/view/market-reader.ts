@@ -1,5 +1,6 @@
 import type { CoverageResource } from '../../../domain/coverage.ts';
 import type { MarketResource, MarketWithCounts } from '../../../domain/market.ts';
+import type { Outcome } from '../../../domain/outcome.ts';
 import type { Connection } from './connection.ts';
 import { pause } from './pause.ts';
 import { type Span, wholeSpan } from './span.ts';
@@ -100,8 +101,10 @@ export interface RecordedSpans {
   readonly first: Span;
   /** The start of the market: the day whose date its times do not need. */
   readonly startMs: number;
-  /** Its first instant that has a book of each recorded outcome. */
+  /** Its first instant that has a book of each recorded outcome, after a gap that it is in; the last book while more of the market is awaited. */
   readonly firstMs: number;
+  /** The outcome that was recorded for longer; up where both are equal. */
+  readonly outcome: Outcome;
 }
 
 /** `isComplete`: no more of the market is awaited, so its first view fits what is there. */
@@ -110,24 +113,25 @@ export function recordedSpans(
   isComplete: boolean,
 ): RecordedSpans {
   const window = { from: Date.parse(startTime), to: Date.parse(endTime) + 1 };
-  const outcomes = coverage?.outcomes ?? [];
-  const times = outcomes.flatMap(({ first, last }) => [first, last]).filter((time) => time !== null);
-  const recorded = times.map((time) => Date.parse(time));
-  const firsts = outcomes.flatMap(({ first }) => (first === null ? [] : Date.parse(first)));
-  const limits = { from: Math.min(window.from, ...recorded), to: Math.max(window.to, ...recorded.map((ms) => ms + 1)) };
-  const books = { from: Math.min(...recorded), to: Math.max(...recorded) + 1 };
+  const known = coverage?.outcomes.filter(({ first }) => first !== null) ?? [];
+  const firsts = known.map(({ first }) => Date.parse(first!));
+  const lasts = known.map(({ last }) => Date.parse(last!));
+  const books = known.length === 0 ? window : { from: Math.min(...firsts), to: Math.max(...lasts) + 1 };
   // A market that was recorded only before its window, or after it, shows that.
-  const isOutside = recorded.length > 0 && (books.to <= window.from || books.from >= window.to);
-  const shown = isOutside ? books : window;
+  const shown = books.to <= window.from || books.from >= window.to ? books : window;
   const inside = { from: Math.max(shown.from, books.from), to: Math.min(shown.to, books.to) };
   const length = inside.to - inside.from;
-  const isShort = isComplete && recorded.length > 0 && 2 * length < shown.to - shown.from;
-  const first = isShort ? wholeSpan({ from: inside.from - length / 20, to: inside.to + length / 20 }) : shown;
+  const isShort = isComplete && 2 * length < shown.to - shown.from;
+  let firstMs = Math.max(shown.from, ...(isComplete ? firsts : lasts));
+  for (const { from, to } of coverage?.gaps ?? []) {
+    if (isComplete && Date.parse(from) <= firstMs) firstMs = Math.max(firstMs, Date.parse(to));
+  }
   return {
-    limits,
+    limits: { from: Math.min(window.from, books.from), to: Math.max(window.to, books.to) },
     window: shown,
-    first,
+    first: isShort ? wholeSpan({ from: inside.from - length / 20, to: inside.to + length / 20 }) : shown,
     startMs: window.from,
-    firstMs: Math.min(Math.max(shown.from, ...firsts), shown.to - 1),
+    firstMs: Math.min(firstMs, shown.to - 1),
+    outcome: known.toSorted((a, b) => b.recordedSeconds - a.recordedSeconds || b.count - a.count)[0]?.outcome ?? 'up',
   };
 }

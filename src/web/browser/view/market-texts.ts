@@ -11,12 +11,6 @@ type TitledMarket = Pick<MarketResource, 'symbol' | 'timeframe' | 'startTime' | 
 
 /** At most as many digits as the shortest text of a double has, and a difference of two such decimals. */
 const EXACT = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 21, signDisplay: 'never' });
-/** Cents, or six digits where these are more. */
-const SHORT = new Intl.NumberFormat('en-US', {
-  maximumFractionDigits: 2,
-  maximumSignificantDigits: 6,
-  roundingPriority: 'morePrecision',
-});
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /** `BTC 5m, 8 Jan 2026, 10:30–10:35 UTC`; with the day of the end if it differs. */
@@ -32,11 +26,6 @@ export function exactText(decimal: number): string {
   return EXACT.format(`${decimal}`);
 }
 
-/** The price of a coin on an axis, rounded to cents, or to six digits where these are more: `90,460.21`, `2.12346`. */
-export function axisText(price: number): string {
-  return SHORT.format(price);
-}
-
 /** The side of the strike that a price is on, and how far from it: `3.25 below`. At the strike up wins. */
 export function distanceText(price: number, strike: number): string {
   if (price === strike) return 'at the strike';
@@ -50,17 +39,24 @@ export function coverageText(coverage: CoverageResource | undefined): string {
   const { outcomes, gapCount, startTime, recordedSeconds } = coverage;
   const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
   if (count === 0) return `no books recorded${gapCount === 0 ? '' : `, ${countText(gapCount, 'gap')}`}`;
-  const last = lastTime(coverage);
-  const before =
-    recordedSeconds === 0 && last < startTime ? `: only until ${last.slice(0, 16).replace('T', ' ')} UTC` : '';
-  const parts = [`recorded ${recordedText(coverage)}${before}`, countText(count, 'snapshot')];
+  const last = outcomes.reduce((latest, { last }) => ((last ?? '') > latest ? last! : latest), '');
+  const [up, down] = outcomes.map((outcome) => Math.floor(outcome.recordedSeconds)) as [number, number];
+  const time =
+    last < startTime
+      ? `only before its window, until ${last.slice(0, 16).replace('T', ' ')} UTC`
+      : up === down
+        ? recordedText(coverage)
+        : `up ${up} s, down ${recordedText({ ...coverage, recordedSeconds: down })}`;
+  const parts = [`recorded ${time}`, countText(count, 'snapshot')];
   if (gapCount > 0) parts.push(countText(gapCount, 'gap'));
   else if (coverage.windowSeconds - recordedSeconds < 1) parts.push('no gaps');
-  const [oneSided, crossed] = (['oneSided', 'crossed'] as const).map((kind) =>
-    outcomes.reduce((sum, outcome) => sum + outcome[kind], 0),
-  );
-  if (oneSided! > 0) parts.push(`${oneSided} one-sided`);
-  if (crossed! > 0) parts.push(`${crossed} crossed`);
+  for (const [kind, name] of [
+    ['oneSided', 'one-sided'],
+    ['crossed', 'crossed'],
+  ] as const) {
+    const sum = outcomes.reduce((before, outcome) => before + outcome[kind], 0);
+    if (sum > 0) parts.push(`${sum} ${name}`);
+  }
   return parts.join(', ');
 }
 
@@ -82,11 +78,6 @@ export function unknownText(
   const gap = gaps.find(({ from, to }) => Date.parse(from) <= atMs && Date.parse(to) > ofMs && ofMs < atMs);
   if (gap !== undefined) return `not known since a gap at ${clockText(Date.parse(gap.from), atMs)}.`;
   return !isOpen && atMs > Date.parse(last!) ? 'nothing is recorded later.' : undefined;
-}
-
-/** The time of the last book; empty without books. */
-function lastTime({ outcomes }: CoverageResource): string {
-  return outcomes.reduce((last, outcome) => ((outcome.last ?? '') > last ? outcome.last! : last), '');
 }
 
 /** The day of an instant in UTC, `25 Apr`; empty if it is also that of another instant. */

@@ -5,18 +5,33 @@ import { type BandFrame, plotBand } from './plot-band.ts';
 /** The scale of spreads ends here, or at the widest spread. */
 const SPREAD_MIN = 0.02;
 
-/** Makes a band for spreads, on a scale that begins at 0, or below it where books are crossed. */
-export function spreadStrip(element: HTMLElement, frame: BandFrame, height: number): uPlot {
+/**
+ * The scale of spreads: from 0, or from below it where books are crossed, to the widest spread of the market. `low` and `high` are of the
+ * columns in view; a column shows only the book at its end, so how wide it is must not decide.
+ */
+export function spreadRange(low: number | null, high: number | null, widest: number): [low: number, high: number] {
+  // Null counts as 0.
+  return [Math.min(0, low!), Math.max(SPREAD_MIN, high!, widest)];
+}
+
+/** Makes a band for spreads; `widest` is that of the market. */
+export function spreadStrip(
+  element: HTMLElement,
+  frame: BandFrame,
+  height: number,
+  _: Palette,
+  widest: () => number,
+): uPlot {
   return plotBand(element, frame, {
     name: () => 'Spread',
     height,
-    scales: { spread: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(SPREAD_MIN, high ?? 0)] } },
+    scales: { spread: { range: (__, low, high) => spreadRange(low, high, widest()) } },
     axes: [
       {
         scale: 'spread',
         side: 3,
         splits: (_, __, ___, most) => [0, most],
-        values: (_, [, most]) => ['0', most!.toFixed(2)],
+        values: (_, [, most]) => ['0', `${most}`],
       },
     ],
     series: [filled('spread', frame.colours.quiet)],

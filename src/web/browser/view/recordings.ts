@@ -29,7 +29,19 @@ export type ListedCoin = Pick<CoinResource, 'symbol' | 'timeframes' | 'recordedM
 /** The fields of a market that the page shows. */
 export type ListedMarket = Pick<
   MarketWithCounts,
-  | ('conditionId' | 'slug' | 'symbol' | 'startTime' | 'endTime' | 'closed' | 'winner' | 'volume' | 'snapshotCount')
+  | (
+      | 'conditionId'
+      | 'slug'
+      | 'symbol'
+      | 'startTime'
+      | 'endTime'
+      | 'closed'
+      | 'winner'
+      | 'volume'
+      | 'snapshotCount'
+      | 'priceStart'
+      | 'priceEnd'
+    )
   | ('recordedSeconds' | 'windowSeconds')
 >;
 

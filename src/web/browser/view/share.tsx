@@ -55,29 +55,35 @@ export function Share({ explorer, shown, plot }: ShareContent) {
     message.value = '';
     if (file !== undefined) download(`${market.slug}.${format}`, file);
   };
+  // A market without books has nothing to save.
+  const isEmpty = shown.coverage !== undefined && !explorer.hasBooks.value;
   return (
     <div class="row share">
       <ToolButton onClick={() => void copy(address())}>Copy link</ToolButton>
-      <ToolButton onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}>
-        Copy heat map as curl
-      </ToolButton>
-      <ToolButton onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}>
-        Copy ladder as curl
-      </ToolButton>
-      <ToolButton
-        onClick={() => void savedPicture(plot, explorer, shown).then((png) => download(`${market.slug}.png`, png))}
-      >
-        Save picture
-      </ToolButton>
-      <ToolButton isDisabled={!hasBooks} onClick={saveData}>
-        Save data
-      </ToolButton>
-      {explorer.connection.grants('export') &&
-        FORMATS.map(([format, name]) => (
-          <ToolButton key={format} onClick={() => void saveRecording(format)}>
-            {`Save ${name}`}
+      {!isEmpty && (
+        <>
+          <ToolButton onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}>
+            Copy heat map as curl
           </ToolButton>
-        ))}
+          <ToolButton onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}>
+            Copy ladder as curl
+          </ToolButton>
+          <ToolButton
+            onClick={() => void savedPicture(plot, explorer, shown).then((png) => download(`${market.slug}.png`, png))}
+          >
+            Save picture
+          </ToolButton>
+          <ToolButton isDisabled={!hasBooks} onClick={saveData}>
+            Save data
+          </ToolButton>
+          {explorer.connection.grants('export') &&
+            FORMATS.map(([format, name]) => (
+              <ToolButton key={format} onClick={() => void saveRecording(format)}>
+                {`Save ${name}`}
+              </ToolButton>
+            ))}
+        </>
+      )}
       <output class="quiet small">{message.value}</output>
     </div>
   );

@@ -4,7 +4,8 @@ import { OUTCOME_CHOICES, type OutcomeChoice } from './view-choices.ts';
 
 /** The state of the page that its address has: never a key. */
 export interface ViewLink {
-  readonly outcome: OutcomeChoice;
+  /** Undefined: the outcome that was recorded for longer. */
+  readonly outcome: OutcomeChoice | undefined;
   readonly scale: SizeScale;
   /** From 0 to 100: domain/heat-map-picture.ts. */
   readonly contrast: number;
@@ -14,7 +15,7 @@ export interface ViewLink {
   readonly time: Span | undefined;
   /** Undefined: 0 to 1. */
   readonly prices: Span | undefined;
-  /** The instant of the ladder. Undefined: the start of the market. */
+  /** The instant of the ladder. Undefined: see RecordedSpans.firstMs. */
   readonly atMs: number | undefined;
 }
 
@@ -30,7 +31,7 @@ export function viewLinkOf(search: string): ViewLink {
   const [from, to] = [instantIn(query.get('from')), instantIn(query.get('to'))];
   const [low, high] = [priceIn(query.get('low')), priceIn(query.get('high'))];
   return {
-    outcome: OUTCOME_CHOICES.find((choice) => choice === query.get('outcome')) ?? 'up',
+    outcome: OUTCOME_CHOICES.find((choice) => choice === query.get('outcome')),
     scale: SIZE_SCALES.find((scale) => scale === query.get('scale')) ?? 'log',
     contrast: contrastIn(query.get('contrast')),
     reference: sourceIn(query.get('reference')),
@@ -43,7 +44,7 @@ export function viewLinkOf(search: string): ViewLink {
 /** The query with `?`, or an empty text for the initial view. from and to are inclusive, as those of the API. */
 export function searchOf({ outcome, scale, contrast, reference, time, prices, atMs }: ViewLink): string {
   const query = new URLSearchParams();
-  if (outcome !== 'up') query.set('outcome', outcome);
+  if (outcome !== undefined) query.set('outcome', outcome);
   if (scale !== 'log') query.set('scale', scale);
   if (contrast !== CONTRAST.usual) query.set('contrast', String(contrast));
   if (sourceIn(reference ?? '') !== undefined) query.set('reference', reference!);

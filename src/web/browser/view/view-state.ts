@@ -1,5 +1,6 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { SizeScale } from '../../../domain/heat-map-picture.ts';
+import type { Outcome } from '../../../domain/outcome.ts';
 import type { RecordedSpans } from './market-reader.ts';
 import { clamped, moved, type Span, type SpanLimits, wholeSpan, zoomed } from './span.ts';
 import type { Layer, OutcomeChoice } from './view-choices.ts';
@@ -26,17 +27,19 @@ export class ViewState {
   readonly home: Span;
   /** The start of the market: the day whose date its times do not need. */
   readonly startMs: number;
+  readonly #firstOutcome: Outcome;
   readonly #limits: Signal<SpanLimits>;
   readonly #time: Signal<Span>;
   readonly #prices: Signal<Span>;
   readonly #atMs: Signal<number>;
 
-  /** Without a time and an instant in its link the page shows the time `first`, with the book of `firstMs`. */
-  constructor(link: ViewLink, { limits, window: home, first, startMs, firstMs }: RecordedSpans) {
+  /** Without a time and an instant in its link the page shows the time `first`, with the book of `firstMs`; without an outcome, `outcome`. */
+  constructor(link: ViewLink, { limits, window: home, first, startMs, firstMs, outcome }: RecordedSpans) {
     this.limits = this.#limits = signal({ ...limits, shortest: SHORTEST_MS });
     this.home = home;
     this.startMs = startMs;
-    this.outcome = signal(link.outcome);
+    this.#firstOutcome = outcome;
+    this.outcome = signal(link.outcome ?? outcome);
     this.scale = signal(link.scale);
     this.contrast = signal(link.contrast);
     this.reference = signal(link.reference);
@@ -57,7 +60,7 @@ export class ViewState {
     const time = this.#time.value;
     const prices = this.#prices.value;
     return {
-      outcome: this.outcome.value,
+      outcome: this.outcome.value === this.#firstOutcome ? undefined : this.outcome.value,
       scale: this.scale.value,
       contrast: this.contrast.value,
       reference: this.reference.value,

@@ -10,6 +10,13 @@ const DAY_NAME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone:
 const MONTH_NAME = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 const SHORT_MONTH_NAME = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' });
 
+/** Cents, or six digits where these are more. */
+const SHORT = new Intl.NumberFormat('en-US', {
+  maximumFractionDigits: 2,
+  maximumSignificantDigits: 6,
+  roundingPriority: 'morePrecision',
+});
+
 /** `8 January 2026` for `2026-01-08`, `January 2026` for `2026-01`. */
 export function dateText(date: string): string {
   return (date.length > MONTH_CHARS ? DAY_NAME : MONTH_NAME).format(Date.parse(date));
@@ -32,4 +39,9 @@ export function windowText(startTime: string, endTime: string): { readonly day: 
 /** `1 market`, `2,000 markets`. */
 export function countText(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${nounText(count, noun)}`;
+}
+
+/** The price of a coin on an axis or in a list, rounded to cents, or to six digits where these are more: `90,460.21`, `2.12346`. */
+export function axisText(price: number): string {
+  return SHORT.format(price);
 }
