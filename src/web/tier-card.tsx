@@ -37,7 +37,13 @@ export function TierCard({ tier, isPresent, children }: TierCardContent) {
       </div>
       <Facts
         isCard={false}
-        facts={{ Coins: grantedText(tier.coins), 'Requests per key': `${numberText(tier.requestsPerMinute)} a minute` }}
+        facts={{
+          Coins: tier.coins === undefined ? 'All' : grantedText(tier.coins).toUpperCase(),
+          'Requests per key': `${numberText(tier.requestsPerMinute)} a minute`,
+          // No tier has a limit of either.
+          History: 'From the first recording',
+          Depth: grantsRoute(tier, 'snapshots') ? 'Every recorded level' : 'No books',
+        }}
       />
       <ul class="grants">
         {GRANTS.map((grant) => (

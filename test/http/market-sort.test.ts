@@ -15,6 +15,8 @@ interface Made {
   readonly slug: string;
   readonly winner: 'up' | 'down' | null;
   readonly volume: number | null;
+  readonly strike: number | undefined;
+  readonly final: number | undefined;
   readonly hasGap: boolean;
   readonly snapshots: number;
   readonly recordedMs: number;
@@ -31,6 +33,8 @@ const made: readonly Made[] = Array.from({ length: MARKETS }, (_, index) => {
     slug: `btc-${(number * 31) % 97}-${number}`,
     winner: number % 3 === 0 ? 'up' : number % 7 === 0 ? 'down' : null,
     volume: number % 2 === 0 ? null : (number % 5) * 100.5,
+    strike: number % 4 === 0 ? undefined : 90_000.5 + (number % 6),
+    final: number % 5 === 0 ? undefined : 90_000.25 + (number % 7),
     hasGap: number % 11 === 0,
     snapshots,
     recordedMs: snapshots === 0 ? 0 : (snapshots - 1) * 1000,
@@ -43,8 +47,15 @@ beforeAll(() => {
   const { database, markets, snapshots, gaps, recordedTimes, givenIds } = held.archive;
   database.write(() => {
     givenIds.load();
-    for (const { number, startMs, slug, winner, volume, hasGap, snapshots: count } of made) {
-      const stated = { slug, closed: winner !== null, ...(winner && { winner }), ...(volume !== null && { volume }) };
+    for (const { number, startMs, slug, winner, volume, strike, final, hasGap, snapshots: count } of made) {
+      const prices = { priceStart: strike, priceEnd: final };
+      const stated = {
+        ...prices,
+        slug,
+        closed: winner !== null,
+        ...(winner && { winner }),
+        ...(volume !== null && { volume }),
+      };
       const { market } = markets.put(marketStatement(number, stated), NOW_MS);
       // The last one ends as the window begins.
       if (hasGap) gaps.add(market.key, { fromMs: startMs - 5000, toMs: startMs, reason: 'recorder restarted' });
@@ -69,6 +80,8 @@ const VALUES: Readonly<Record<string, (market: Made) => string | number>> = {
   recorded: ({ recordedMs }) => recordedMs,
   snapshots: ({ snapshots }) => snapshots,
   volume: ({ volume }) => volume ?? -1,
+  strike: ({ strike }) => strike ?? -1,
+  final: ({ final }) => final ?? -1,
 };
 
 /** The whole list, sorted; no two markets have one window. */

@@ -36,7 +36,13 @@ test('The tiers have their prices and grants without a sign-in, and nothing to b
     const has = all.filter((_, row) => grantsRoute(tier, GRANTS[row]!));
     expect([cards[nth]!.granted, cards[nth]!.missing]).toEqual([has, all.filter((name) => !has.includes(name))]);
   }
-  for (const part of ['$49.50 for 30 days', 'Requests per key 300 a minute', 'btc, eth, sol, xrp']) {
+  for (const part of [
+    '$49.50 for 30 days',
+    'Requests per key 300 a minute',
+    'BTC, ETH, SOL, XRP',
+    'History From the first recording',
+    'Depth Every recorded level',
+  ]) {
     expect(plainText(text)).toContain(part);
   }
   expect(text).not.toContain('Buy ');

@@ -10,8 +10,16 @@ import { Problem } from '../response/problem.ts';
 import { EVENT_STREAM_TYPE } from '../response/responder.ts';
 import { manualPath } from './manual-page.tsx';
 
-/** Rules of all paths, readable without Markdown too. */
-const DESCRIPTION = `The manual is at ${manualPath()}.
+/** A first request and the rules of all paths, readable without Markdown too. */
+const DESCRIPTION = `A first request:
+
+\`\`\`sh
+curl -s -H "Authorization: Bearer $BOOKREEL_KEY" "$BOOKREEL_URL/v1/btc/markets?limit=1"
+\`\`\`
+
+BOOKREEL_URL is the address of this service, such as http://127.0.0.1:8080, and BOOKREEL_KEY your key. The answer is JSON: \`{"data":[…],"pagination":{…}}\`; an error is a problem document with one sentence that says what to do. Then: the books of a market (/v1/{coin}/markets/{conditionId}/snapshots), its book at an instant (…/snapshots/at/{ts}), and all of it in one file (…/export).
+
+[The manual](${manualPath()}) explains each subject.
 
 Times in answers are ISO 8601 UTC with milliseconds. Prices and sizes are exact decimals. Accept: application/msgpack gets the same documents as msgpack; if Accept gives JSON and msgpack the same quality, the first one is sent. Accept-Encoding zstd and gzip are supported. Answers about resolved markets have a strong ETag.
 

@@ -148,6 +148,18 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
       <p class="price">
         <span class="hidden">Clock</span> <span data-fact="now">{now}</span>
       </p>
+      <div class="row time-bar">
+        <span>{from.slice(0, 16).replace('T', ' ')}</span>
+        <meter
+          aria-label="Clock, from the start to the end"
+          min={Date.parse(from)}
+          max={Date.parse(to)}
+          value={Date.parse(now)}
+        >
+          {now}
+        </meter>
+        <span>{to.slice(0, 16).replace('T', ' ')}</span>
+      </div>
       <div class="row steer">
         <Steer id={id} name="paused" value={String(state === 'running')}>
           {state === 'running' ? 'Pause' : 'Resume'}

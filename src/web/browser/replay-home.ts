@@ -25,6 +25,7 @@ async function follow(): Promise<void> {
       const fact = cards[index]!.querySelector(`[data-fact=${name}]`);
       if (fact !== null) fact.textContent = text;
     }
+    cards[index]!.querySelector('meter')!.value = Date.parse(now);
     // A field keeps what somebody wrote into it: its default is not its value any more.
     cards[index]!.querySelector<HTMLInputElement>('[name=now]')!.defaultValue = now;
   }

@@ -66,11 +66,17 @@ export function viewPage(
         </template>
         {picture !== undefined && <Preview picture={picture} hasAccounts={hasAccounts} />}
         {page === 'market' && (
-          <p class="way-back">
-            <a class="button primary" href="/view">
-              See the recordings
-            </a>
-          </p>
+          <div class="way-back">
+            {/* The path is not repeated: it may be a key. */}
+            <p>
+              The address of a market is <code>/view/btc/</code>, or another coin, and its slug or conditionId.
+            </p>
+            <p class="row">
+              <a class="button primary" href="/view">
+                Search the recordings
+              </a>
+            </p>
+          </div>
         )}
         <PlotHelp />
       </>

@@ -35,6 +35,8 @@ test('the page of a process that replays names its replays, their clocks and the
   expect(text).toContain(`data-replay="${replay.id} paused 20"`);
   expect(text).toContain(`<span data-fact="now">${formatInstant(BOOK_MS)}</span>`);
   expect(text).toContain(`<code data-fact="traded">${SLUG}</code>`);
+  const [, min, max, value] = /<meter[^>]* min="(\d+)" max="(\d+)" value="(\d+)"/.exec(text)!.map(Number);
+  expect([value, min! <= value! && value! < max!]).toEqual([BOOK_MS, true]);
   const socket = replaying.origin.replace('http', 'ws');
   for (const path of ['/clob', '/gamma', '/v1', '/replay', '/replay-normalized']) {
     expect(text).toMatch(new RegExp(`${replaying.origin}${path}[<,]`));
