@@ -62,8 +62,8 @@ describe('the recorded part of a market', () => {
 
   test.each([
     [288.4, 288.9, 'recorded 288 s of 300 s, 10 snapshots'],
-    [168.7, 288.9, 'recorded up 168 s, down 288 s of 300 s, 10 snapshots'],
-    [288.9, 0, 'recorded up 288 s, down 0 s of 300 s, 10 snapshots'],
+    [168.7, 288.9, 'recorded up 168 s, down 288 s, together 288 s of 300 s, 10 snapshots'],
+    [288.9, 0, 'recorded up 288 s, down 0 s, together 288 s of 300 s, 10 snapshots'],
     [300, 300, 'recorded 300 s of 300 s, 10 snapshots, no gaps'],
   ])('of %d s of up and %d s of down says it by outcome where whole seconds differ', (up, down, expected) => {
     expect(text(up, down)).toBe(expected);

@@ -20,8 +20,8 @@ const COLUMNS = [
   ['slug', 'Market', 'slug'],
   ['mid', 'Up midpoint', undefined],
   ['winner', 'Winner', 'winner'],
-  ['number price', 'Strike', 'strike'],
-  ['number price', 'Final', 'final'],
+  ['number coin-price', 'Strike', 'strike'],
+  ['number coin-price', 'Final', 'final'],
   ['number', 'Snapshots', 'snapshots'],
   ['number part', 'Recorded (s)', 'recorded'],
   ['number volume', 'Volume ($)', 'volume'],
@@ -207,7 +207,7 @@ function MarketRow({ index, topPx, isAt, market, midpoints, href, stateOf, nowMs
         <State state={stateOf(market)} />
       </td>
       {[market.priceStart, market.priceEnd].map((price, nth) => (
-        <td key={nth} class="number price">
+        <td key={nth} class="number coin-price">
           {price === null ? '' : axisText(price)}
         </td>
       ))}

@@ -44,9 +44,7 @@ export function coverageText(coverage: CoverageResource | undefined): string {
   const time =
     last < startTime
       ? `only before its window, until ${last.slice(0, 16).replace('T', ' ')} UTC`
-      : up === down
-        ? recordedText(coverage)
-        : `up ${up} s, down ${recordedText({ ...coverage, recordedSeconds: down })}`;
+      : `${up === down ? '' : `up ${up} s, down ${down} s, together `}${recordedText(coverage)}`;
   const parts = [`recorded ${time}`, countText(count, 'snapshot')];
   if (gapCount > 0) parts.push(countText(gapCount, 'gap'));
   else if (coverage.windowSeconds - recordedSeconds < 1) parts.push('no gaps');
