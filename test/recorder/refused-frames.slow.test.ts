@@ -125,8 +125,8 @@ const HASH = /"hash":"\w+"/g;
 
 /** Each damage of a frame of changes: its name, how it comes about, and the text of the log. */
 const DAMAGES: readonly (readonly [what: string, damaged: (text: string) => string, logged: string | undefined])[] = [
-  ['broken JSON', (text) => text.slice(0, -2), 'is not JSON'],
-  ['no object', () => '"changed"', 'is not JSON'],
+  ['broken JSON', (text) => text.slice(0, -2), 'a frame of socket 1 that begins with "'],
+  ['no object', () => '"changed"', 'that begins with "\\"changed\\"" cannot be read: '],
   ['an unknown event', (text) => text.replace('"price_change"', '"level_change"'), 'event_type "level_change"'],
   ['a price above 1', (text) => text.replaceAll('"price":"', '"price":"1'), 'price'],
   ['a negative size', (text) => text.replaceAll('"size":"', '"size":"-1'), 'size'],

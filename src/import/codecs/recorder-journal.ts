@@ -16,6 +16,8 @@ import { isVenueMessage } from './wrapped-frames.ts';
 /** The kind of events that another socket had brought. */
 export const REPEATED = 'repeated by another socket';
 const US_PER_MS = 1000;
+/** Of a frame that cannot be read, this much is shown. */
+const SHOWN_CHARS = 40;
 
 /**
  * Journals of `bookreel record`: see journal-line.ts. What several sockets brought counts once, with the earlier arrival. `lines`: those of
@@ -87,6 +89,12 @@ function takeFrame(
   merge: SocketMerge,
 ): void {
   for (const part of partsOf(() => text, Math.floor(receivedUs / US_PER_MS))) {
+    if ('malformed' in part) {
+      const begin = JSON.stringify(text.slice(0, SHOWN_CHARS));
+      const reason = `a frame of socket ${socket} that begins with ${begin} cannot be read: ${part.malformed}`;
+      sink.reject(sink.item('unknown', number), reason);
+      continue;
+    }
     if (!('frame' in part) || !isVenueMessage(part.frame)) {
       takePart(part, number, sink);
       continue;
