@@ -6,7 +6,7 @@ import { Importer } from '../import/importer.ts';
 import { parsedJson } from '../record/fields.ts';
 import type { JournalPosition } from '../recorder/journal.ts';
 import type { ImportLines } from '../recorder/journal-follower.ts';
-import type { StoredCounts, StoreJournal } from '../recorder/recorder.ts';
+import { messageOf, type StoredCounts, type StoreJournal } from '../recorder/recorder.ts';
 import type { Archive } from '../store/archive.ts';
 import { linesOf, ownCommand } from './own-command.ts';
 
@@ -79,7 +79,7 @@ export async function storeForParent(
       answer(await store(until, isLast));
       hasTime = !isLast && performance.now() - startMs < BUSY_MS;
     } catch (error) {
-      answer({ error: error instanceof Error ? error.message : String(error) });
+      answer({ error: messageOf(error) });
     }
     // Its memory is not used again before the next part.
     if (process.memoryUsage.rss() > RESIDENT_BYTES_MAX) Bun.gc(true);

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isFields, parsedJson } from '../record/fields.ts';
-import { FILE, JOURNAL_DIRECTORY, type JournalPosition } from './journal.ts';
+import { FILE, fileNameOf, hourOf, JOURNAL_DIRECTORY, type JournalPosition } from './journal.ts';
 import { COUNTED, type StoredCounts } from './recorder.ts';
 import { REORDERED_MS } from './watched-asset.ts';
 import { frameEnds } from './zstd-frames.ts';
@@ -102,7 +102,7 @@ export class JournalFollower {
   /** Deletes the files whose lines are all stored and arrived before an instant. */
   deleteBefore(instantMs: number): void {
     const stored = this.#noted().file;
-    const limit = `${new Date(instantMs).toISOString().slice(0, 13)}.frames.zst`;
+    const limit = fileNameOf(hourOf(instantMs * 1000));
     for (const name of this.#files()) if (name < stored && name < limit) rmSync(join(this.#directory, name));
   }
 

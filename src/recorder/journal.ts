@@ -187,12 +187,13 @@ function newBuffer(): ByteBuffer {
   return new ByteBuffer(2 * FRAME_BYTES_MAX);
 }
 
-function hourOf(us: number): number {
+/** Hours since 1970. */
+export function hourOf(us: number): number {
   return Math.floor(us / US_PER_HOUR);
 }
 
 /** The name of the file of an hour since 1970. */
-function fileNameOf(hour: number): string {
+export function fileNameOf(hour: number): string {
   return `${new Date(hour * (US_PER_HOUR / 1000)).toISOString().slice(0, HOUR_CHARS)}.frames.zst`;
 }
 

@@ -157,7 +157,7 @@ export class Recorder {
       (position) => {
         this.#written = position;
       },
-      (error) => this.#fail(`the journal cannot be written: ${error instanceof Error ? error.message : error}`),
+      (error) => this.#fail(`the journal cannot be written: ${messageOf(error)}`),
     );
     this.#gaps = new WrittenGaps(this.#journal, this.#clock);
     this.#earlier = new EarlierRecorder(options.before);
@@ -590,6 +590,7 @@ function medianOf(ascending: readonly number[]): number {
   return ascending[ascending.length >> 1]!;
 }
 
-function messageOf(error: unknown): string {
+/** The message of what was thrown. */
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
