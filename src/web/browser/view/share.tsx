@@ -55,7 +55,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
     message.value = '';
     if (file !== undefined) download(`${market.slug}.${format}`, file);
   };
-  // A market without books has nothing to save.
+  // Without books there is no heat map and no ladder to save; quotes and prices may still be recorded.
   const isEmpty = shown.coverage !== undefined && !explorer.hasBooks.value;
   return (
     <div class="row share">
@@ -76,14 +76,14 @@ export function Share({ explorer, shown, plot }: ShareContent) {
           <ToolButton isDisabled={!hasBooks} onClick={saveData}>
             Save data
           </ToolButton>
-          {explorer.connection.grants('export') &&
-            FORMATS.map(([format, name]) => (
-              <ToolButton key={format} onClick={() => void saveRecording(format)}>
-                {`Save ${name}`}
-              </ToolButton>
-            ))}
         </>
       )}
+      {explorer.connection.grants('export') &&
+        FORMATS.map(([format, name]) => (
+          <ToolButton key={format} onClick={() => void saveRecording(format)}>
+            {`Save ${name}`}
+          </ToolButton>
+        ))}
       <output class="quiet small">{message.value}</output>
     </div>
   );
