@@ -17,7 +17,7 @@ interface Market {
 
 /** The shown rows in order: row number, slug, winner and number of snapshots. */
 const ROWS = `[...document.querySelectorAll('.markets tbody tr')]
-  .map((row) => [Number(row.ariaRowIndex) - 2, ...['.slug', '.winner', '.number'].map((name) => row.querySelector(name)?.innerText)])
+  .map((row) => [Number(row.ariaRowIndex) - 2, ...['.slug', '.winner', '.number:not(.coin-price)'].map((name) => row.querySelector(name)?.innerText)])
   .sort(([a], [b]) => a - b)`;
 type Row = readonly [index: number, slug: string, winner: string, snapshots: string];
 

@@ -70,12 +70,12 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     };
     expect(await seen('btc-nothing')).toEqual({ recorded: 'no books recorded', hasPlay: false });
     expect(await seen('btc-before')).toEqual({
-      recorded: 'recorded 0 s of 300 s: only until 2026-04-15 07:10 UTC, 2 snapshots',
+      recorded: 'recorded only before its window, until 2026-04-15 07:10 UTC, 2 snapshots',
       hasPlay: true,
       instant: '15 Apr 07:10:00.000',
     });
     expect(await seen('btc-short')).toEqual({
-      recorded: 'recorded 10 s of 300 s, 2 snapshots',
+      recorded: 'recorded up 10 s, down 0 s, together 10 s of 300 s, 2 snapshots',
       hasPlay: true,
       instant: '07:11:00.000',
     });

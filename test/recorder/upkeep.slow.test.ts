@@ -59,6 +59,7 @@ test("A recorder keeps its engine's memory, but for what its user has set", asyn
   expect(processId).toBe(child.pid);
   const variables = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
   expect(variables.filter((one) => /^(?:MIMALLOC|BUN_JSC)_/.test(one)).toSorted()).toEqual([
+    'BUN_JSC_forceRAMSize=40000000',
     'BUN_JSC_useFTLJIT=1',
     'MIMALLOC_PURGE_DELAY=-1',
   ]);
