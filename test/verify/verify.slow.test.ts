@@ -242,7 +242,7 @@ describe('a damaged database', () => {
     using place = await verifiable();
     const whole = readFileSync(place.path);
     const random = randomsOf(13);
-    // What is not zero: the schema, the markets and the indexes. Those of empty tables have nothing to find.
+    // Bytes in use: the schema, the markets and the indexes. Pages of empty tables have nothing to find.
     const used = [...whole.keys()].filter((at) => at >= 100 && whole[at] !== 0);
     let found = 0;
     for (let round = 0; round < 220; round += 1) {

@@ -16,7 +16,7 @@ import { isVenueMessage } from './wrapped-frames.ts';
 /** The kind of events that another socket had brought. */
 export const REPEATED = 'repeated by another socket';
 const US_PER_MS = 1000;
-/** Of a frame that cannot be read, this much is shown. */
+/** Characters of an unreadable frame that a message shows. */
 const SHOWN_CHARS = 40;
 
 /**
