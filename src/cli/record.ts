@@ -41,7 +41,7 @@ const STATUS_MS = 1000;
 const RETAIN_LOOK_MS = 60_000;
 const SOCKETS_MAX = 8;
 /**
- * Memory that frames have left is taken again a moment later: to give it back meanwhile takes a third of the processor time of the process
+ * Memory that frames have left is taken again a moment later: to give it back meanwhile takes half of the processor time of the process
  * that receives them. So that it keeps little, it collects garbage as on a machine with 40 MB, and works without the engine's last compiler.
  */
 const ENGINE = { MIMALLOC_PURGE_DELAY: '-1', BUN_JSC_forceRAMSize: '40000000', BUN_JSC_useFTLJIT: '0' };
