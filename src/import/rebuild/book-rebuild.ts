@@ -308,6 +308,7 @@ export class BookRebuild {
     const { timestampMs, isAlone, anchor } = result.moment;
     result.isFull = true;
     result.state = isProved || (result.moment.isProved && sameBook(whole, anchor!)) ? 'proved' : 'full';
+    if (result.state === 'proved') this.#isHashed = true;
     if (isAlone) this.#confirm(timestampMs);
     else this.#compareWhole(result, whole);
     this.#keepPending();

@@ -259,9 +259,13 @@ export class BookMerge {
     if (last === undefined || last.isProved || last.isFull || last.isForeign) return undefined;
     const [record, later] = snapshots.recordsBetween(this.#market, outcome, lastMs, INSTANT_MAX_MS);
     if (record?.timestampMs !== lastMs || later !== undefined) return undefined;
-    // If a book is known shortly before, reading the rest again costs little; recordings with matching hashes have one.
+    // If a book is known shortly before, reading the rest again costs little.
     if (this.#stored.isKnownShortlyBefore(lastMs) || this.#stored.hasGapAt(lastMs)) return undefined;
-    const confirmedMs = () => this.#stored.knownBefore(lastMs)?.timestampMs ?? -1;
+    const knownBefore = () => this.#stored.knownBefore(lastMs);
+    // Hashes that matched and no longer do may show a gap.
+    const known = hashesOf(last.levels ?? []).length === 0 ? undefined : knownBefore();
+    if (known !== undefined && this.#stored.isProvedAt(known.timestampMs)) return undefined;
+    const confirmedMs = () => knownBefore()?.timestampMs ?? -1;
     const start = { book: record.book, confirmedMs, isHashed: false };
     return { start, afterMs: lastMs, toMs: INSTANT_MAX_MS, isChannel: true };
   }

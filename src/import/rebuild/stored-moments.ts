@@ -88,8 +88,13 @@ export class StoredMoments {
   /** The book of a known time, and the time since which it is known. */
   startAt(timestampMs: InstantMs): RebuildStart {
     const { book } = this.#records(timestampMs, timestampMs).at(-1)!;
-    const statement = this.#statements(timestampMs, timestampMs).at(0);
-    return { book, confirmedMs: timestampMs, isHashed: statement === undefined || statement.isProved };
+    return { book, confirmedMs: timestampMs, isHashed: this.isProvedAt(timestampMs) };
+  }
+
+  /** Returns true if a hash proves the book of a known time. */
+  isProvedAt(timestampMs: InstantMs): boolean {
+    const [statement] = this.#statements(timestampMs, timestampMs);
+    return statement?.isProved ?? true;
   }
 
   /** The gaps that a rebuild found between two times, both inclusive. */
