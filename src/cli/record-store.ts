@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { REPEATED, recorderJournal } from '../import/codecs/recorder-journal.ts';
 import type { Member } from '../import/containers/member.ts';
 import { Importer } from '../import/importer.ts';
+import { SocketMerge } from '../import/rebuild/socket-merge.ts';
 import { parsedJson } from '../record/fields.ts';
 import type { JournalPosition } from '../recorder/journal.ts';
 import type { ImportLines } from '../recorder/journal-follower.ts';
@@ -23,18 +24,23 @@ const BUSY_MS = 1500;
 /** A line with a gap that the recorder wrote, and has counted. */
 const GAP_LINE = /^\{"receivedAt":\d+,"gap":/;
 
-/** Imports lines of the journal like any recording. Throws an Error if they are not read to their end. */
+/** Imports lines of the journal, call by call, like one recording. Throws an Error if they are not read to their end. */
 export function importLines(archive: Archive, clock: () => number): ImportLines {
+  let merge = new SocketMerge();
   return async (lines, name) => {
+    const known = merge;
+    // Until the end: what is imported again after an error is new.
+    merge = new SocketMerge();
     // Enough to be recognised: the lines themselves would become bytes, and text again.
     const stored = async () => new Blob([lines[0]!]).stream();
     const member: Member = { label: `'${name}'`, name, storedBytes: lines[0]!.length, stored };
-    const importer = new Importer(archive, { clock, codec: () => recorderJournal(lines) });
+    const importer = new Importer(archive, { clock, codec: () => recorderJournal(lines, known) });
     const stated = lines.filter((line) => GAP_LINE.test(line)).length;
     const { files, total, rejections } = await importer.run([{ path: name, name, named: true, member }]);
     archive.database.checkpoint();
     const [file] = files;
     if (file?.error !== undefined) throw new Error(file.error);
+    merge = known;
     const { hashesVerified, changeHashesVerified, booksDamaged, changeHashesTried } = importer.checks;
     return {
       repeatedEvents: file?.kinds.find(({ kind }) => kind === REPEATED)?.ignored ?? 0,

@@ -21,10 +21,9 @@ const SHOWN_CHARS = 40;
 
 /**
  * Journals of `bookreel record`: see journal-line.ts. What several sockets brought counts once, with the earlier arrival. `lines`: those of
- * the file, for a caller that has them; its bytes are not read then.
+ * the file, for a caller that has them; its bytes are not read then. `merge`: knows what the sockets brought before.
  */
-export function recorderJournal(lines?: readonly string[]): Codec {
-  const merge = new SocketMerge();
+export function recorderJournal(lines?: readonly string[], merge = new SocketMerge()): Codec {
   return {
     format: 'recorder journal',
     input: 'The journal of `bookreel record`: the frames of all its sockets, answers of Gamma, and gaps',

@@ -1,8 +1,8 @@
 import { type Fields, isFields } from '../../record/fields.ts';
 import { bookKind } from '../../venue/book-message-parser.ts';
 
-/** Events that arrived this long ago, or longer, are forgotten: no socket brings them that late. */
-const KEPT_US = 60_000_000;
+/** Events that arrived this long ago, or longer, are forgotten. One that a socket brings later still is merged like that of another recording. */
+const KEPT_US = 1_000_000;
 
 interface LastChange {
   readonly event: string;
@@ -17,9 +17,9 @@ interface LastChange {
  * first of two, or bring it again: so a change that is not new is taken once more if the socket brought the one taken last before it.
  */
 export class SocketMerge {
-  /** For each event, how often each socket brought it. */
-  #recent = new Map<string, Map<number, number>>();
-  #earlier = new Map<string, Map<number, number>>();
+  /** For each event, how often each socket brought it: the socket's number, its count, that of the next socket, and so on. */
+  #recent = new Map<string, number[]>();
+  #earlier = new Map<string, number[]>();
   /** The change that was taken last of each level at each time, and how often the socket had brought it that it is from. */
   #lastOf = new Map<string, LastChange>();
   #earlierLastOf = new Map<string, LastChange>();
@@ -58,21 +58,27 @@ export class SocketMerge {
   }
 
   #countOf(event: string, socket: number): number {
-    return (this.#recent.get(event) ?? this.#earlier.get(event))?.get(socket) ?? 0;
+    const counts = this.#recent.get(event) ?? this.#earlier.get(event) ?? [];
+    for (let at = 0; at < counts.length; at += 2) if (counts[at] === socket) return counts[at + 1]!;
+    return 0;
   }
 
   #isNew(event: string, socket: number): boolean {
     let counts = this.#recent.get(event);
     if (counts === undefined) {
-      counts = this.#earlier.get(event) ?? new Map<number, number>();
+      counts = this.#earlier.get(event) ?? [];
       this.#recent.set(event, counts);
     }
-    const count = (counts.get(socket) ?? 0) + 1;
     let most = 0;
-    for (const other of counts.values()) most = Math.max(most, other);
-    const isNew = count > most;
-    counts.set(socket, count);
-    return isNew;
+    let own = counts.length;
+    for (let at = 0; at < counts.length; at += 2) {
+      if (counts[at] === socket) own = at;
+      most = Math.max(most, counts[at + 1]!);
+    }
+    const count = (counts[own + 1] ?? 0) + 1;
+    counts[own] = socket;
+    counts[own + 1] = count;
+    return count > most;
   }
 }
 
