@@ -161,8 +161,10 @@ recorder-campaign: export RECORDER_DAYS ?= 7
 recorder-campaign: export RECORDER_LOAD_SECONDS ?= 600
 recorder-campaign: export RECORDER_BURST_SECONDS ?= 20
 recorder-campaign: export RECORDER_SERVING_SECONDS ?= 20
+recorder-campaign: export RECORDER_SEEDS ?= 10
 recorder-campaign: build ## kill, load and simulate the recorder for an hour, and write test/recorder/RESULTS.md
-	$(TEST) '' --parallel=1 test/recorder/recorder- test/recorder/simulated-hours.campaign test/recorder/serving
+	$(TEST) '' --parallel=1 test/recorder/recorder- test/recorder/simulated-hours test/recorder/serving \
+		test/recorder/capture test/recorder/stored-in-steps
 
 MINUTES ?= 20
 PROCESSES ?= 1

@@ -7,6 +7,7 @@ import { type CapturedSource, capturedSource, capturedVenue } from './captured-v
 import { difference } from './difference.ts';
 import { outagesOf } from './outages.ts';
 import { gapsOf, linesOf, RecordedRun } from './recorded-run.ts';
+import { figureOfAll, SEEDS } from './results.ts';
 
 const CAPTURE = realRecording('ws-capture-5m');
 
@@ -34,7 +35,10 @@ function joined(gaps: readonly Gap[]): { fromMs: number; toMs: number }[] {
 
 const timeIn = (line: string) => Number(line.slice(0, line.indexOf(' ')));
 
-test.skipIf(CAPTURE === undefined).each([1])(
+const kept: string[] = [];
+figureOfAll('a socket killed 20 times', `a real capture, ${SEEDS.length} seeds`, kept, SEEDS.length);
+
+test.skipIf(CAPTURE === undefined).each(SEEDS)(
   'a socket that is killed 20 times costs nothing while the other one is open (seed %d)',
   async (seed) => {
     const { capture } = source;
@@ -62,10 +66,15 @@ test.skipIf(CAPTURE === undefined).each([1])(
       expect(found).toHaveLength(4562);
     }
     expect(gapsOf(recorded.archive, capture.listing.slug)).toEqual([]);
+    kept.push('4562 + 4562 snapshots of 4562 + 4562, 0 extra, 0 gaps');
   },
 );
 
-test.skipIf(CAPTURE === undefined).each([1])(
+const found: string[] = [];
+const outagesText = `a real capture, 4 outages, ${SEEDS.length} seeds`;
+figureOfAll('one socket', outagesText, found, SEEDS.length);
+
+test.skipIf(CAPTURE === undefined).each(SEEDS)(
   'with one socket every outage is a gap with exact ends, and nothing else is (seed %d)',
   async (seed) => {
     const delivered: string[] = [];
@@ -99,5 +108,6 @@ test.skipIf(CAPTURE === undefined).each([1])(
       const [stored, expected] = [linesOf(recorded.archive, capture.listing.slug, outcome), capture.lines(index)];
       expect(difference(stored.filter(isOutside), expected.filter(isOutside))).toEqual({ extra: [], missing: [] });
     }
+    found.push(`every outage is a gap, its ends within ${ENDS_MS} ms, 0 others; every book outside is right`);
   },
 );

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { figureOfAll } from './results.ts';
 import { FIRST_MS, simulatedHours } from './simulated-hours.ts';
 
 const FIVE_MS = 300_000;
@@ -6,6 +7,9 @@ const slugAt = (index: number, coin = 'btc') => `${coin}-updown-5m-${(FIRST_MS +
 
 /** Three windows of each coin. */
 const WINDOWS = { hours: 0.25, coins: ['btc', 'eth'], timeframes: ['5m'], eventsPerSecond: 0.4 } as const;
+
+const frozen: string[] = [];
+figureOfAll('a freeze with PONG alive', '3 freezes in 3 windows of 2 coins', frozen, 1);
 
 test('a socket that is frozen with PONG alive is noticed within 30 s, and costs nothing', async () => {
   const noticed: number[] = [];
@@ -29,6 +33,7 @@ test('a socket that is frozen with PONG alive is noticed within 30 s, and costs 
   expect(wrong).toEqual([]);
   expect(noticed).toHaveLength(3);
   expect(Math.max(...noticed)).toBeLessThanOrEqual(30);
+  frozen.push(`noticed after at most ${Math.max(...noticed).toFixed(1)} s, 0 books missing, 0 gaps`);
 });
 
 test('Gamma that is a minute late, and lists markets without ids for minutes, costs no window', async () => {
