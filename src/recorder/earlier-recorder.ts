@@ -1,7 +1,7 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
 import type { RecorderStatus } from '../domain/recorder-status.ts';
-import type { EarlierRecording } from './recorded-window.ts';
+import { type EarlierRecording, NOT_RUNNING } from './recorded-window.ts';
 import { REORDERED_MS } from './watched-asset.ts';
 import type { WrittenGaps } from './written-gaps.ts';
 
@@ -13,22 +13,30 @@ export class EarlierRecorder {
     this.#before = before;
   }
 
-  /** The window of a slug that had not ended; undefined if the earlier recorder did not know it. */
+  /** What is left of the window of a slug; undefined if the earlier recorder did not know it. */
   recordingOf(slug: string): EarlierRecording | undefined {
     const before = this.#before;
     const window = before?.windows.find((one) => one.slug === slug);
-    if (before === undefined || window === undefined || window.endMs <= before.writtenMs) return undefined;
+    if (before === undefined || window === undefined) return undefined;
+    const openGaps = before.gaps.filter((gap) => gap.slug === slug && gap.toMs === null);
+    // A gap stays open until a minute after its window, for a book that ends it.
+    const isOver = window.endMs <= before.writtenMs;
     // The process may have ended before its last frames were written.
     const onDiskMs = (before.journal.writtenUntilMs ?? before.writtenMs) - REORDERED_MS;
     const fromMs = OUTCOMES.map((outcome, index) => {
-      const open = before.gaps.find((gap) => gap.slug === slug && gap.toMs === null && gap.outcome === outcome);
-      const lastMs = window.lastEventMs[index] ?? null;
+      const open = openGaps.find((gap) => gap.outcome === outcome);
+      const lastMs = isOver ? null : (window.lastEventMs[index] ?? null);
       return open?.fromMs ?? (lastMs === null ? null : Math.min(lastMs, onDiskMs));
     });
-    return { conditionId: window.conditionId, fromMs, isMissed: window.state === 'missed' };
+    return {
+      conditionId: window.conditionId,
+      fromMs,
+      isMissed: !isOver && window.state === 'missed',
+      reason: (isOver ? openGaps[0]?.reason : undefined) ?? NOT_RUNNING,
+    };
   }
 
-  /** Writes the gaps of windows that ended while no recorder was running. Those that still run get theirs with their next book. */
+  /** Writes the gaps of windows that ended while no recorder was running or shortly before. Those that still run get theirs with their next book. */
   writeEnded(gaps: WrittenGaps, nowMs: InstantMs): void {
     for (const window of this.#before?.windows ?? []) {
       const earlier = window.endMs > nowMs ? undefined : this.recordingOf(window.slug);

@@ -22,6 +22,8 @@ export interface EarlierRecording {
   /** From when on each outcome is missing (up, down); null without a book. */
   readonly fromMs: readonly (InstantMs | null)[];
   readonly isMissed: boolean;
+  /** The reason of its gaps. */
+  readonly reason: string;
 }
 
 /** A window on its way from the schedule to its winner. */

@@ -3,7 +3,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { LISTED_MAX, type MissedWindow, type RecordedWindow, type RecorderGap } from '../domain/recorder-status.ts';
 import type { Journal } from './journal.ts';
-import { type EarlierRecording, NOT_RUNNING } from './recorded-window.ts';
+import type { EarlierRecording } from './recorded-window.ts';
 import type { RecorderClock } from './recorder-clock.ts';
 import type { Loss, WatchedAsset } from './watched-asset.ts';
 
@@ -44,7 +44,7 @@ export class WrittenGaps {
     for (const [index, outcome] of OUTCOMES.entries()) {
       const fromMs = earlier?.fromMs[index] ?? null;
       if (earlier === undefined || earlier.conditionId === null || fromMs === null || fromMs >= endMs) continue;
-      this.#write(earlier.conditionId, slug, outcome, { fromMs, toMs: endMs, reason: NOT_RUNNING });
+      this.#write(earlier.conditionId, slug, outcome, { fromMs, toMs: endMs, reason: earlier.reason });
     }
   }
 

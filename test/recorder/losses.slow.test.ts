@@ -163,3 +163,19 @@ test('What two restarts interrupt is one gap, also if the recorder between them 
   await third.run(START_MS + WINDOW_MS + 70_000);
   await expectWhole(third, markets.get(slug)!, 60_000, ['the recorder was not running']);
 });
+
+test('A gap that is open when a recorder ends in the minute after its window is written by the next one.', async () => {
+  const { clock, network, markets, slug } = simulatedPlace();
+  using first = new RecordedRun(network, clock);
+  first.recorder.start();
+  await first.run(START_MS + 100_000);
+  network.isCut = true;
+  await first.run(START_MS + WINDOW_MS + 30_000);
+  const before = first.recorder.status();
+  await first.recorder.stop();
+  network.isCut = false;
+  const second = new RecordedRun(network, clock, { before }, first.directory);
+  second.recorder.start();
+  await second.run(START_MS + WINDOW_MS + 90_000);
+  await expectWhole(second, markets.get(slug)!, WINDOW_MS, ['no socket was open']);
+});
