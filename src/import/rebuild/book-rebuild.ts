@@ -200,6 +200,7 @@ export class BookRebuild {
       refused: undefined,
     };
     this.#results.push(result);
+    for (const event of moment.added?.others ?? []) if (event.kind === 'tick') this.#hashes.noteTick(event.tickSize);
     if (this.#book !== undefined) this.#applyLevels(this.#book, result);
     const full = this.#wholeBook(result);
     if (full !== undefined) this.#takeWhole(result, full.book, full.isProved);
@@ -550,7 +551,6 @@ export class BookRebuild {
     };
     for (const source of added.sources) for (const { change } of source) compare(change.best);
     for (const event of added.others) {
-      if (event.kind === 'tick') this.#hashes.noteTick(event.tickSize);
       if (event.kind !== 'best') continue;
       compare(event.best);
       if (book === undefined) {

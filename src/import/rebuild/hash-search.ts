@@ -30,6 +30,8 @@ export class HashSearch {
   /** Prices of the last trade that matched, the latest first. */
   readonly #recent: string[] = [];
   #tickSize: string | undefined;
+  /** The tick that a message stated last. Changes of its millisecond may have come before it. */
+  #statedTick: string | undefined;
   #failedSearches = 0;
   /** Books that were tried before the first match. */
   #unmatched = 0;
@@ -45,7 +47,7 @@ export class HashSearch {
   }
 
   noteTick(tickSize: string): void {
-    this.#tickSize = tickSize;
+    this.#statedTick = tickSize;
   }
 
   /**
@@ -106,7 +108,8 @@ export class HashSearch {
   }
 
   #likelyTicks(): readonly string[] {
-    return this.#tickSize === undefined ? TICK_SIZES : [this.#tickSize];
+    const known = [this.#tickSize, this.#statedTick].filter((tickSize) => tickSize !== undefined);
+    return known.length === 0 ? TICK_SIZES : [...new Set(known)];
   }
 
   /** The known tick first. */

@@ -370,6 +370,28 @@ test('A trade becomes a price, and best_bid_ask, which has no sizes, is compared
   expect(snapshotsOf(sink.records, 'up').at(-1)?.bids[0]).toEqual([0.485, 1]);
 });
 
+test.each([
+  ['before', true],
+  ['after', false],
+])('The first changes in the millisecond of another tick are proved, %s it.', async (_, isBefore) => {
+  const whole = (offsetMs: number, size: string, tick: string) =>
+    venueHash(book(offsetMs, `0.4:10 0.48:${size}`, ASKS), { tick });
+  const first = { ...FIRST, tick_size: '0.01', last_trade_price: '', hash: venueHash(FIRST) };
+  const tick = message('tick_size_change', 5, { old_tick_size: '0.01', new_tick_size: '0.001' });
+  const { sink, gaps, notes } = await read([
+    [
+      first,
+      ...(isBefore ? [] : [tick]),
+      change(5, { ...buy('0.48', '31'), hash: whole(5, '31', isBefore ? '0.01' : '0.001') }),
+      ...(isBefore ? [tick] : []),
+      ...[6, 7].map((ms) => change(ms, { ...buy('0.48', `3${ms}`), hash: whole(ms, `3${ms}`, '0.001') })),
+    ],
+  ]);
+  expect(gaps).toEqual([]);
+  expect(snapshotsOf(sink.records, 'up')).toHaveLength(4);
+  expect(notes[0]).toContain('3 of 3 checked hashes of changes verified');
+});
+
 describe('markets in the stream', () => {
   const announcement = {
     event_type: 'new_market',
