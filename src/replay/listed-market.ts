@@ -69,7 +69,7 @@ function statusOf(replay: Replay, market: StoredMarket, nowMs: InstantMs): Marke
   const { resolvedMs, winner } = marketAsOf(market, nowMs);
   const known = replay.bookAt(market, 'up', nowMs);
   const best = known && bestPricesOf(known.book);
-  const lastTradePrice = lastTradeAt(replay.archive, market, 'up', nowMs)?.price;
+  const lastTradePrice = lastTradeAt(replay.archive, market, 'up', nowMs, replay.options.arrival)?.price;
   const spread = best && spreadBetween(best);
   const showsLastTrade = spread === undefined || spread > SHOWN_SPREAD_MAX;
   const traded = (showsLastTrade ? lastTradePrice : undefined) ?? (best && midpointOf(best));

@@ -77,15 +77,17 @@ export function recordedBookAt(
   return { book: bookOf(reader), timestampMs: timestamps[found.index]!, id: ids[found.index]! };
 }
 
-/** The last trade of either outcome up to an instant; if both have one at that time, the outcome's own. */
+/** The last trade of either outcome up to an instant; if both have one at that time, the outcome's own. By arrival, of those that had arrived then. */
 export function lastTradeAt(
   { prices }: Pick<Archive, 'prices'>,
   market: StoredMarket,
   outcome: Outcome,
   instantMs: InstantMs,
+  isByArrival = false,
 ): LastTrade | undefined {
-  const own = prices.latest(market, outcome, 'trade', instantMs);
-  const other = prices.latest(market, otherOutcome(outcome), 'trade', instantMs);
+  const limits = limitsOf(instantMs, isByArrival);
+  const own = prices.latest(market, outcome, 'trade', ...limits);
+  const other = prices.latest(market, otherOutcome(outcome), 'trade', ...limits);
   if (own !== undefined && (other === undefined || other.timestampMs <= own.timestampMs)) {
     return { ...own, isOwn: true };
   }
@@ -102,9 +104,19 @@ export function statedTradeAt(
   market: StoredMarket,
   outcome: Outcome,
   instantMs: InstantMs,
+  isByArrival = false,
 ): PriceRecord | undefined {
-  const own = prices.latest(market, outcome, 'last-trade', instantMs);
-  return laterStated(own, prices.latest(market, otherOutcome(outcome), 'last-trade', instantMs));
+  const limits = limitsOf(instantMs, isByArrival);
+  const own = prices.latest(market, outcome, 'last-trade', ...limits);
+  return laterStated(own, prices.latest(market, otherOutcome(outcome), 'last-trade', ...limits));
+}
+
+/** The latest time of a record, and by arrival the latest arrival. */
+function limitsOf(
+  instantMs: InstantMs,
+  isByArrival: boolean,
+): readonly [timestampMs: InstantMs, receivedByMs?: InstantMs] {
+  return isByArrival ? [INSTANT_MAX_MS, instantMs] : [instantMs];
 }
 
 /** The later one of the prices that the books of an outcome and of the other one state. */

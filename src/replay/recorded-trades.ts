@@ -15,7 +15,8 @@ export interface RecordedTrade extends OutcomePrice {
 const PAGE_TRADES = 100;
 
 /**
- * The trades of `markets` from `fromMs` to `toMs`, both inclusive, as they were recorded; the newest first, by (timestamp, id).
+ * The trades of `markets` from `fromMs` to `toMs`, both inclusive, as they were recorded; the newest first, by (timestamp, id). A replay by
+ * arrival has those that had arrived by `nowMs`.
  * A market is read when its trades may be the next ones. Yields undefined after some work without a trade, so that the caller can
  * pause: each step is short. Call each step within Database.readShared.
  */
@@ -24,7 +25,9 @@ export function* recordedTrades(
   markets: readonly Pick<StoredMarket, 'key'>[],
   fromMs: InstantMs,
   toMs: InstantMs,
+  nowMs: InstantMs,
 ): Generator<RecordedTrade | undefined> {
+  const receivedByMs = replay.options.arrival ? nowMs : undefined;
   const waiting: { readonly key: number; readonly untilMs: InstantMs }[] = [];
   for (const { key } of markets) {
     const { firstMs = Infinity, lastMs = -1 } = replay.archive.markets.sentSpan(key) ?? {};
@@ -42,7 +45,7 @@ export function* recordedTrades(
       const market = replay.marketByKey(candidate.key);
       // It was deleted after the replay was created.
       if (market === undefined) continue;
-      const rest = tradesOf(replay.archive, market, fromMs, candidate.untilMs);
+      const rest = tradesOf(replay.archive, market, fromMs, candidate.untilMs, receivedByMs);
       const first = rest.next();
       if (first.done !== true) open.push({ next: first.value, rest });
       yield undefined;
@@ -61,11 +64,12 @@ function* tradesOf(
   market: StoredMarket,
   fromMs: InstantMs,
   toMs: InstantMs,
+  receivedByMs: InstantMs | undefined,
 ): Generator<RecordedTrade, undefined> {
   const sources = prices.sources(market, OUTCOMES).filter(({ kind }) => kind === 'trade');
   let after: Position | undefined;
   do {
-    const page = prices.page(sources, { fromMs, toMs, order: 'desc', after, limit: PAGE_TRADES });
+    const page = prices.page(sources, { fromMs, toMs, order: 'desc', after, limit: PAGE_TRADES, receivedByMs });
     for (const record of page.records) yield { ...record, marketKey: market.key };
     after = page.next;
   } while (after !== undefined);

@@ -96,14 +96,15 @@ export class Prices {
     return this.#segments.slices(mids?.seriesId, fromMs, toMs);
   }
 
-  /** The last recorded price of one kind of an outcome that is not later than `timestampMs`. */
+  /** The last recorded price of one kind of an outcome that is not later than `timestampMs`; with `receivedByMs`, of those that had arrived. */
   latest(
     market: StoredMarket,
     outcome: Outcome,
     kind: StoredPriceKind,
     timestampMs: InstantMs,
+    receivedByMs?: InstantMs,
   ): PriceRecord | undefined {
-    return this.#latest(this.#series.find(market.key, outcome, kind), timestampMs);
+    return this.#latest(this.#series.find(market.key, outcome, kind), timestampMs, receivedByMs);
   }
 
   /**
@@ -149,8 +150,8 @@ export class Prices {
     return this.#latest(this.#series.findCoin(symbol, source), timestampMs);
   }
 
-  #latest(seriesId: number | undefined, timestampMs: InstantMs): PriceRecord | undefined {
-    const found = this.#segments.nearest(seriesId, timestampMs, 'before');
+  #latest(seriesId: number | undefined, timestampMs: InstantMs, receivedByMs?: InstantMs): PriceRecord | undefined {
+    const found = this.#segments.nearest(seriesId, timestampMs, 'before', receivedByMs);
     return found === undefined ? undefined : priceCodec.decode(found.payload)[found.index];
   }
 

@@ -1,13 +1,24 @@
 import { describe, expect, test } from 'bun:test';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
+import { VenueQuotes } from '../../src/replay/clob/venue-quotes.ts';
 import { MarketPlayback, type PlaybackEvent } from '../../src/replay/market-playback.ts';
 import { bookAt } from '../../src/replay/market-state.ts';
+import { recordedTrades } from '../../src/replay/recorded-trades.ts';
+import { Replay } from '../../src/replay/replay.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import type { Archive } from '../../src/store/archive.ts';
+import { EVERYTHING } from '../http/replay/replaying.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { marketOf } from '../support/imported.ts';
 import { randomsOf } from '../support/random-books.ts';
-import { START_MS, sampleMarket, samplePrice, sampleSnapshot } from '../support/sample-records.ts';
+import {
+  DOWN_ASSET,
+  START_MS,
+  sampleMarket,
+  samplePrice,
+  sampleSnapshot,
+  UP_ASSET,
+} from '../support/sample-records.ts';
 
 const SLUG = sampleMarket().slug as string;
 const MINUTE_MS = 60_000;
@@ -114,6 +125,34 @@ describe('A playback by arrival', () => {
           const found = bookAt(archive, market, outcome, atMs, 'recorded', true);
           if (last !== undefined) expect(found?.book.bidSizes).toEqual([last.size!]);
         }
+      }
+    });
+  });
+
+  test('agrees with the trades of REST: none that had not arrived', async () => {
+    using place = temporaryArchive();
+    const { archive } = place;
+    await importRecords(archive, [sampleMarket(), ...RECORDS.map(lineOf)]);
+    const market = marketOf(archive, SLUG);
+    const replay = new Replay(archive, { ...EVERYTHING, arrival: true }, { monotonicMs: () => 0, wallMs: () => 0 });
+    archive.database.read(() => {
+      for (let ms = 400; ms < 14_000; ms += 217) {
+        const atMs = START_MS + ms;
+        const arrived = RECORDS.filter(
+          ({ timestampMs, receivedMs, size }) => size === undefined && (receivedMs ?? timestampMs) <= atMs,
+        );
+        const listed = [...recordedTrades(replay, [market], 0, atMs, atMs)].flatMap((trade) => trade ?? []);
+        const isListed = ({ timestampMs }: Sent) => timestampMs <= atMs;
+        expect(listed.map(({ timestampMs }) => timestampMs)).toEqual(
+          arrived
+            .filter(isListed)
+            .map(({ timestampMs }) => timestampMs)
+            .toReversed(),
+        );
+        const last = arrived.at(-1);
+        const price = last && ((last.timestampMs % 900) / 1000).toString();
+        const quoted = new VenueQuotes(replay, atMs).lastTrade(last?.outcome === 'down' ? DOWN_ASSET : UP_ASSET);
+        expect(quoted?.price).toEqual(price);
       }
     });
   });

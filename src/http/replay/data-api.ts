@@ -86,7 +86,7 @@ function* trades(question: VenueQuestion, accountOf: AccountOf): Generator<undef
   const markets = catalog.select(replay, { conditionIds, eventIds }, nowMs);
   const found: RecordedTrade[] = [];
   let left = offset;
-  for (const trade of limit === 0 ? [] : recordedTrades(replay, markets, fromMs, toMs)) {
+  for (const trade of limit === 0 ? [] : recordedTrades(replay, markets, fromMs, toMs, nowMs)) {
     yield undefined;
     if (trade === undefined || !isWanted(trade)) continue;
     if (left > 0) left -= 1;

@@ -10,7 +10,7 @@ const EVENTS_MAX = 100;
 /** `/live-activity/events/{condition_id}`: the last trades of a market, the newest first. */
 export function liveActivity(question: VenueQuestion, conditionId: string): object[] {
   const { replay, nowMs } = question;
-  const steps = recordedTrades(replay, [marketOf(question, conditionId)], 0, nowMs);
+  const steps = recordedTrades(replay, [marketOf(question, conditionId)], 0, nowMs, nowMs);
   const found = steps.filter((trade) => trade !== undefined).take(EVENTS_MAX);
   return listedTrades(question, found.toArray()).map(tradeEvent);
 }

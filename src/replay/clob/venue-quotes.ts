@@ -56,10 +56,7 @@ export class VenueQuotes {
     return book.summary({
       timestampMs: known.timestampMs + this.#replay.shiftMs,
       tickSize: this.#replay.ticks.at(market, this.#nowMs),
-      lastTrade: tradeInBook(
-        lastTradeAt(this.#replay.archive, market, outcome, this.#nowMs),
-        statedTradeAt(this.#replay.archive, market, outcome, this.#nowMs),
-      ),
+      lastTrade: tradeInBook(...this.#tradesOf(market, outcome)),
     });
   }
 
@@ -88,8 +85,7 @@ export class VenueQuotes {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
     if (found === undefined) return undefined;
     const { market, outcome } = found;
-    const last = lastTradeAt(this.#replay.archive, market, outcome, this.#nowMs);
-    const stated = statedTradeAt(this.#replay.archive, market, outcome, this.#nowMs);
+    const [last, stated] = this.#tradesOf(market, outcome);
     const { side, feeRateBps } = last?.trade ?? {};
     if (stated !== undefined && (last === undefined || isNewer(stated, last))) {
       return { price: decimalText(stated.price), side: undefined, feeRateBps };
@@ -119,6 +115,13 @@ export class VenueQuotes {
   tickSize(assetId: string): string | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
     return found && this.#replay.ticks.at(found.market, this.#nowMs);
+  }
+
+  /** The last trade, and the one that a book states. */
+  #tradesOf(market: StoredMarket, outcome: Outcome) {
+    const { archive, options } = this.#replay;
+    const of = [archive, market, outcome, this.#nowMs, options.arrival] as const;
+    return [lastTradeAt(...of), statedTradeAt(...of)] as const;
   }
 
   #best(assetId: string): BestPrices | undefined {
