@@ -1,6 +1,6 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
-import type { RecorderStatus } from '../domain/recorder-status.ts';
+import type { RecordedWindow, RecorderStatus } from '../domain/recorder-status.ts';
 import { type EarlierRecording, NOT_RUNNING } from './recorded-window.ts';
 import { REORDERED_MS } from './watched-asset.ts';
 import type { WrittenGaps } from './written-gaps.ts';
@@ -34,6 +34,13 @@ export class EarlierRecorder {
       isMissed: !isOver && window.state === 'missed',
       reason: (isOver ? openGaps[0]?.reason : undefined) ?? NOT_RUNNING,
     };
+  }
+
+  /** The windows of which it knew the market, and that ended without a winner. */
+  unresolved(nowMs: InstantMs): readonly RecordedWindow[] {
+    const isOpen = ({ endMs, conditionId, state }: RecordedWindow) =>
+      endMs <= nowMs && conditionId !== null && state !== 'resolved' && state !== 'unresolved';
+    return this.#before?.windows.filter(isOpen) ?? [];
   }
 
   /** Writes the gaps of windows that ended while no recorder was running or shortly before. Those that still run get theirs with their next book. */

@@ -77,17 +77,23 @@ export class WindowRecord {
     );
   }
 
+  /** True if its market is known. After its end it is enough that an earlier recorder knew it: only the winner is asked for then. */
+  isKnown(nowMs: InstantMs): boolean {
+    const wasKnown = typeof this.earlier?.conditionId === 'string';
+    return this.#market !== undefined || (wasKnown && nowMs >= this.window.endMs);
+  }
+
   /** True if Gamma should be asked for it: for its market until its end, then for its winner. */
   isAskedFor(nowMs: InstantMs): boolean {
     const { endMs } = this.window;
-    if (this.#market === undefined) return nowMs < endMs;
+    if (!this.isKnown(nowMs)) return nowMs < endMs;
     const nextMs = ASKED_AFTER_MS[this.asked];
     return !this.#isResolved && nextMs !== undefined && nowMs >= endMs + nextMs;
   }
 
   state(nowMs: InstantMs): WindowState {
     const { startMs, endMs } = this.window;
-    if (this.#market === undefined) return this.isMissed ? 'missed' : 'wanted';
+    if (!this.isKnown(nowMs)) return this.isMissed ? 'missed' : 'wanted';
     if (nowMs < endMs) return this.isSubscribed ? (nowMs < startMs ? 'subscribed' : 'recording') : 'listed';
     if (this.#isResolved) return 'resolved';
     return this.asked < ASKED_AFTER_MS.length ? 'ended' : 'unresolved';

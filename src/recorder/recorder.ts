@@ -166,6 +166,7 @@ export class Recorder {
 
   start(): void {
     this.#earlier.writeEnded(this.#gaps, this.#startedMs);
+    this.#takeUnresolved();
     this.#feed = this.#openFeed();
     this.#look();
     this.#every(LOOK_MS, () => this.#look());
@@ -280,15 +281,27 @@ export class Recorder {
     this.#gaps.forget(nowMs);
   }
 
+  /** Adds the windows of which the recorder before had no winner yet. */
+  #takeUnresolved(): void {
+    const { once, coins, timeframes } = this.#options;
+    for (const window of once === undefined ? this.#earlier.unresolved(this.#startedMs) : []) {
+      if (!coins.includes(window.symbol) || !timeframes.includes(window.timeframe)) continue;
+      const record = new WindowRecord(window, this.#earlier.recordingOf(window.slug));
+      record.isSettled = true;
+      this.#records.set(window.slug, record);
+    }
+  }
+
   /** Adds the windows that have come into reach, and forgets those that are over. */
   #schedule(nowMs: InstantMs): void {
     for (const window of this.#wantedWindows(nowMs)) {
       if (this.#records.has(window.slug)) continue;
       this.#records.set(window.slug, new WindowRecord(window, this.#earlier.recordingOf(window.slug)));
     }
-    for (const [slug, { window, isSubscribed }] of this.#records) {
+    for (const [slug, record] of this.#records) {
+      const { window, isSubscribed } = record;
       const isOver = nowMs - window.endMs > WINDOWS_KEPT_MS && slug !== this.#options.once;
-      if (isOver && !isSubscribed) this.#records.delete(slug);
+      if (isOver && !isSubscribed && !record.isAskedFor(nowMs)) this.#records.delete(slug);
     }
   }
 
@@ -524,7 +537,7 @@ export class Recorder {
       const asked = [...this.#records.values()].filter((record) => record.isAskedFor(nowMs));
       // Both before the first answer, which lists some.
       const [unlisted, unresolved] = [false, true].map((isListed) =>
-        asked.filter(({ market }) => (market !== undefined) === isListed),
+        asked.filter((record) => record.isKnown(nowMs) === isListed),
       );
       await this.#listRecords(unlisted!, false);
       await this.#listRecords(unresolved!, true);

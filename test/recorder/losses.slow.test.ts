@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { SeededRandom } from '../../fixtures/random.ts';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { marketOf } from '../support/imported.ts';
 import { gapsOf, linesOf, RecordedRun } from './recorded-run.ts';
-import { SimulatedClock } from './simulated-clock.ts';
+import { SimulatedClock, turn } from './simulated-clock.ts';
 import { SimulatedDirectory } from './simulated-directory.ts';
 import type { SimulatedMarket } from './simulated-market.ts';
 import { VenueProxy } from './venue-proxy.ts';
@@ -178,4 +179,22 @@ test('A gap that is open when a recorder ends in the minute after its window is 
   second.recorder.start();
   await second.run(START_MS + WINDOW_MS + 90_000);
   await expectWhole(second, markets.get(slug)!, WINDOW_MS, ['no socket was open']);
+});
+
+test('The winner of a window that ended shortly before or after its recorder is asked for by the next one.', async () => {
+  const { clock, network, slug } = simulatedPlace();
+  using first = new RecordedRun(network, clock);
+  first.recorder.start();
+  await first.run(START_MS + WINDOW_MS + 30_000);
+  const before = first.recorder.status();
+  await first.recorder.stop();
+  await clock.run(START_MS + 2 * WINDOW_MS + 30_000, turn);
+  using second = new RecordedRun(network, clock, { before }, first.directory);
+  second.recorder.start();
+  await second.run(START_MS + 5 * WINDOW_MS);
+  using recorded = await second.contents();
+  for (const startMs of [START_MS, START_MS + WINDOW_MS]) {
+    const market = marketOf(recorded.archive, slug.replace(String(START_MS / 1000), String(startMs / 1000)));
+    expect(market).toMatchObject({ winner: expect.any(String), priceStart: expect.any(Number) });
+  }
 });
