@@ -5,6 +5,7 @@ import { countText } from '../domain/count-text.ts';
 import { parseDuration, UNIT_MS } from '../domain/duration.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
+import { OUTCOMES } from '../domain/outcome.ts';
 import { TIMEFRAMES } from '../domain/timeframe.ts';
 import type { Log } from '../http/plugins/log.ts';
 import { JournalFollower } from '../recorder/journal-follower.ts';
@@ -204,7 +205,10 @@ async function record(terminal: Terminal, options: RecordOptions): Promise<void>
   lock.release();
   if (outcome.problem !== null || !outcome.isStored) throw new ExitWith(EXIT.failure);
   if (once !== undefined) {
-    await withArchive(terminal, options, { create: false }, (archive) => refuseGaps(terminal, archive, once));
+    const lack = await withArchive(terminal, options, { create: false }, (archive) => lackOf(archive, once));
+    if (lack === undefined) return;
+    terminal.err(`${lack}\n`);
+    throw new ExitWith(EXIT.failure);
   }
 }
 
@@ -304,17 +308,14 @@ function retain(follower: JournalFollower, raw: RecordOptions['raw'], nowMs: num
   if (raw !== 'keep') follower.deleteBefore(raw === 'drop' ? nowMs : nowMs - raw);
 }
 
-/** Ends the command with 1 unless the window of a slug was recorded without gaps. */
-function refuseGaps({ err }: Terminal, archive: Archive, slug: string): void {
+/** Why the window of a slug is not recorded as a whole, as one sentence without its end; undefined if books of both outcomes are, without gaps. */
+export function lackOf(archive: Archive, slug: string): string | undefined {
   const market = archive.markets.findBySlug(slug);
-  const gaps = market === undefined ? [] : [...archive.gaps.within(market.key, market.startMs, market.endMs)];
-  if (market !== undefined && gaps.length === 0) return;
-  err(
-    market === undefined
-      ? `the market ${slug} was not recorded\n`
-      : `the market ${slug} has ${countText(gaps.length, 'gap')}\n`,
-  );
-  throw new ExitWith(EXIT.failure);
+  if (market === undefined) return `the market ${slug} was not recorded`;
+  const gaps = [...archive.gaps.within(market.key, market.startMs, market.endMs)];
+  if (gaps.length > 0) return `the market ${slug} has ${countText(gaps.length, 'gap')}`;
+  const without = OUTCOMES.filter((outcome) => archive.snapshots.nearest(market, outcome, 0) === undefined);
+  return without.length === 0 ? undefined : `no book of ${without.join(' and ')} of the market ${slug} was recorded`;
 }
 
 function ageOrOff(text: string): 'off' | number {
