@@ -121,12 +121,18 @@ function refusal(error: DomainError, path: string): Answer {
       : ['That did not work', pageAbove(path), 'Try again']);
   const shown = formPage(
     title,
-    <>
+    <div class="empty">
       <p role="alert">{errorSentence(error)}</p>
-      <a class="button" href={href}>
-        {wayOn}
-      </a>
-    </>,
+      {isOldLink && <p class="quiet">A link works once, and for 15 minutes. A newer mail replaces the one before.</p>}
+      <p class="row">
+        <a class="button primary" href={href}>
+          {wayOn}
+        </a>
+        <a class="button" href="/">
+          Start page
+        </a>
+      </p>
+    </div>,
     statusOf(error),
   );
   if (error.retryAfterSeconds === undefined) return shown;

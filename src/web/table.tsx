@@ -20,8 +20,8 @@ export interface TableContent<Row> {
   readonly isTitled?: boolean;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** The sentence that is shown when there are no rows. */
-  readonly empty: string;
+  /** The sentence that is shown when there are no rows, and what helps. */
+  readonly empty: ComponentChildren;
   /** Chooses the rows that are less important. */
   readonly isQuiet?: (row: Row) => boolean;
   /** True: on a phone the cells of a row follow each other in lines. Otherwise each has a line. */
@@ -39,7 +39,7 @@ export function Table<Row>({ isTitled = false, ...content }: TableContent<Row>) 
 }
 
 function Rows<Row>({ label, columns, rows, empty, isQuiet, isDense = false }: Omit<TableContent<Row>, 'isTitled'>) {
-  if (rows.length === 0) return <p class="card quiet">{empty}</p>;
+  if (rows.length === 0) return <div class="card empty">{empty}</div>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
     <section class={`card flush scroll stacked ${isDense ? 'dense' : ''}`.trim()} tabIndex={0} aria-label={label}>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { GRANTS, type Grant, grantsRoute, type Tier } from '../domain/tier.ts';
 import { Facts } from '../http/pages/facts.tsx';
 import { numberText } from './texts.ts';
-import { grantedText, priceText, TERM } from './tier-texts.ts';
+import { coinsText, priceText, TERM } from './tier-texts.ts';
 
 const GRANT_NAMES: Readonly<Record<Grant, string>> = {
   markets: 'Markets',
@@ -38,7 +38,7 @@ export function TierCard({ tier, isPresent, children }: TierCardContent) {
       <Facts
         isCard={false}
         facts={{
-          Coins: tier.coins === undefined ? 'All' : grantedText(tier.coins).toUpperCase(),
+          Coins: coinsText(tier),
           'Requests per key': `${numberText(tier.requestsPerMinute)} a minute`,
           // No tier has a limit of either.
           History: 'From the first recording',

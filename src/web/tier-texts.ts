@@ -25,6 +25,11 @@ export function grantedText(granted: readonly string[] | undefined): string {
   return granted?.join(', ') ?? 'all';
 }
 
+/** `BTC, ETH`, or `All`. */
+export function coinsText({ coins }: Tier): string {
+  return coins === undefined ? 'All' : grantedText(coins).toUpperCase();
+}
+
 /** The name of a tier, even if it is retired. */
 export function tierName({ database, tiers }: Registry, id: string): string {
   return database.read(() => tiers.named(id).name);

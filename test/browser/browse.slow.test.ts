@@ -90,8 +90,13 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     expect(await query()).toBe('?coin=eth&tf=4h');
     await page.locator('input[type=search]').fill(long[1]!.conditionId.slice(0, 20).toUpperCase());
     await seeRows(page, long.slice(1, 2));
+    const title = async () => await page.evaluate<string>('document.querySelector("#list-title").textContent');
+    expect(await title()).toMatch(/^1 market of all coins that match “0x/);
+    // No coin is chosen: a search is of all.
+    expect(await page.evaluate<unknown>("document.querySelector('[name=Coin]:checked')")).toBeNull();
     await page.locator('input[type=search]').fill('no-such-market');
     await page.getByText(/^No market has “no-such-market” in its slug/).waitFor();
+    await page.getByRole('button', { name: /All markets of ETH/ }).waitFor();
     await page.evaluate('history.go(-2)');
     await seeRows(page, long);
     expect(await query()).toBe('?coin=eth&tf=4h');

@@ -23,13 +23,15 @@ export async function until(page: Page, expression: string): Promise<void> {
   })`);
 }
 
-const SETTLED = `document.querySelector('.plot-area')?.getAttribute('aria-busy') === 'false'`;
+/** Without books and reference prices there is no picture. */
+const SETTLED = `document.querySelector('.market-view.bare') !== null ||
+  document.querySelector('.plot-area')?.getAttribute('aria-busy') === 'false'`;
 const IS_LOCAL = `document.querySelector('.market-head')?.innerText.includes('read in this browser')`;
 
 /** Opens a market, and waits until it is drawn: by the server's heat maps, or by those of the page's worker. */
 export async function openMarket(page: Page, url: string, source: 'server' | 'worker'): Promise<void> {
   await page.goto(url);
-  await until(page, source === 'worker' ? `${SETTLED} && ${IS_LOCAL}` : SETTLED);
+  await until(page, source === 'worker' ? `(${SETTLED}) && ${IS_LOCAL}` : SETTLED);
   await drawn(page);
 }
 

@@ -142,8 +142,8 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
     const at = '2026-04-16T07:11:00.000Z';
     const without = await open('without-books', at);
     expect(without.head).toContain('no books recorded');
-    // No ladder, strips or signs of books.
-    expect(without).toMatchObject({ ladder: 'none', bands: 1, signs: 0 });
+    // No ladder and no picture.
+    expect(without).toMatchObject({ ladder: 'none', bands: 0, signs: 0 });
     expect((await open('with-gaps-only', at)).head).toContain('no books recorded, 1 gap');
     const oneSided = await open('one-sided', at);
     expect(oneSided.head).toContain('recorded 0 s of 300 s, 1 snapshot, 1 one-sided');

@@ -47,19 +47,39 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
 
   test('the page of a market says what is recorded of it, and plays no market without books', async () => {
     const file = join(directory.path, 'markets.ndjson');
+    const iso = (ms: number) => new Date(ms).toISOString();
     const named = (slug: string, digit: string) =>
       sampleMarket({ slug, conditionId: `0x${digit.repeat(64)}`, clobTokenIds: [`${digit}1`, `${digit}2`] });
     const book = (digit: string, timestamp: string, size: number) =>
       sampleSnapshot({ conditionId: `0x${digit.repeat(64)}`, timestamp, bids: [{ price: 0.5, size }] });
     const records = [
-      ...[named('btc-nothing', '1'), named('btc-before', '2'), named('btc-short', '3')],
+      ...[named('btc-nothing', '1'), named('btc-before', '2'), named('btc-short', '3'), named('btc-turns', '4')],
+      { ...named('btc-open', '5'), startTime: iso(Date.now() - 60_000), endTime: iso(Date.now() + 3_600_000) },
+      { ...named('btc-unknown-end', '6'), winner: 'up', closed: true, priceStart: 77_000.5 },
       ...[book('2', '2026-04-15T07:10:00Z', 1), book('2', '2026-04-15T07:10:30Z', 2)],
       ...[book('3', '2026-04-16T07:11:00Z', 1), book('3', '2026-04-16T07:11:10Z', 2)],
+      ...[book('4', '2026-04-16T07:11:00Z', 1), book('4', '2026-04-16T07:13:00Z', 2)],
+      ...['07:10:00', '07:11:00', '07:13:00', '07:14:00'].map((time) => {
+        return { ...book('4', `2026-04-16T${time}Z`, 1), outcome: 'down' };
+      }),
+      book('5', iso(Date.now() - 30_000), 1),
     ];
     writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
     await outputOf(['import', file, '--data', data]);
     await using watched = await openPage();
     const { page } = watched;
+    // Texts of a canvas cannot be read.
+    await page.addInitScript({
+      content: `{
+        globalThis.written = [];
+        const write = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...more) {
+          written.push(text);
+          return write.call(this, text, ...more);
+        };
+      }`,
+    });
+    const written = async () => await page.evaluate<string[]>('[...new Set(written)]');
     const seen = async (slug: string) => {
       await openMarket(page, `${server.origin}/view/btc/${slug}`, 'server');
       return await page.evaluate<object>(`({
@@ -69,11 +89,35 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       })`);
     };
     expect(await seen('btc-nothing')).toEqual({ recorded: 'no books recorded', hasPlay: false });
+    const seesNoBooks = "document.querySelector('.no-books').checkVisibility()";
+    expect(await page.evaluate<unknown>(`[${seesNoBooks}, document.querySelector('.plot-area')]`)).toEqual([
+      true,
+      null,
+    ]);
     expect(await seen('btc-before')).toEqual({
       recorded: 'recorded only before its window, until 2026-04-15 07:10 UTC, 2 snapshots',
       hasPlay: true,
       instant: '15 Apr 07:10:00.000',
     });
+    expect(await page.evaluate<boolean>(seesNoBooks)).toBe(false);
+    // The start of its window is not in the picture.
+    expect(await written()).toContain('start 16 Apr 07:10 ›');
+    expect(await seen('btc-turns')).toEqual({
+      recorded: 'recorded up 120 s, down 240 s, together 240 s of 300 s, 6 snapshots, no gaps',
+      hasPlay: true,
+      instant: expect.any(String),
+    });
+    await page.locator('label:text-is("Up")').click();
+    await until(page, "written.includes('later: only down')");
+    expect(await written()).toEqual(expect.arrayContaining(['earlier: only down', 'later: only down']));
+    await openMarket(page, `${server.origin}/view/btc/btc-open`, 'server');
+    expect(await page.evaluate<string>("document.querySelector('.badge.open').textContent")).toMatch(
+      /^open until \d\d:\d\d UTC$/,
+    );
+    await openMarket(page, `${server.origin}/view/btc/btc-unknown-end`, 'server');
+    expect((await page.locator('.figures').allInnerTexts()).join()).toMatch(
+      /Strike\s+77,000\.5\s+Final price\s+not recorded/,
+    );
     expect(await seen('btc-short')).toEqual({
       recorded: 'recorded up 10 s, down 0 s, together 10 s of 300 s, 2 snapshots',
       hasPlay: true,

@@ -72,5 +72,20 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await page.goto(origin);
     await setAppearance(page, SIZES.phone!, 'light');
     expect([await cutOff(page), await overflowing(page)]).toEqual([[], []]);
+    // Each address, and each list of commands, has a button that copies it.
+    const copied =
+      "[...document.querySelectorAll('[data-copy]')].map(({ dataset }) => document.querySelector(dataset.copy).textContent)";
+    expect(await page.evaluate<string[]>(copied)).toEqual(
+      expect.arrayContaining([
+        `${origin}/clob`,
+        `${origin.replace('http', 'ws')}/ws/market`,
+        expect.stringContaining(`curl '${origin}/gamma`),
+      ]),
+    );
+    await page.getByRole('button', { name: /Copy CLOB/ }).click();
+    await page
+      .getByText(/^Copied$/)
+      .first()
+      .waitFor();
   });
 });

@@ -119,7 +119,7 @@ describe('The pages of accounts', () => {
     expect((await browser.open('/account')).status).toBe(200);
     const again = await newBrowser().post('/sign-in/link', { token: link });
     expect([again.status, again.text]).toEqual([403, expect.stringContaining('This link was used already')]);
-    expect(again.text).toContain('<a class="button" href="/sign-in">Send a new link</a>');
+    expect(again.text).toContain('<a class="button primary" href="/sign-in">Send a new link</a>');
     expect((await newBrowser().open('/sign-in/link')).text).toContain('This link is not valid');
   });
 

@@ -14,7 +14,7 @@ import { paymentsOn, setPrice } from '../billing/paid-service.ts';
 import { signed } from '../billing/payer.ts';
 import { NOW_MS } from '../support/archive.ts';
 import type { PlainBrowser } from './browser.ts';
-import { factsOf, rowsOf } from './page-content.ts';
+import { factsOf, plainText, rowsOf } from './page-content.ts';
 import { fieldValue, type Site, startSite, textOf } from './site.ts';
 
 const ADA = 'ada@example.com';
@@ -140,6 +140,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const { quote, payment: good } = await payment(ada, offer);
     const { text } = await ada.open(offer);
     const challenge = JSON.parse(textOf(text, 'challenge')) as Challenge;
+    expect(plainText(text)).toContain('Coins BTC, ETH, SOL, XRP');
     // Tokens that are sent there by hand buy nothing: no button copies the receiver or the amount.
     expect(['receiver', 'amount'].map((id) => textOf(text, id))).toEqual([PAY_TO.toLowerCase(), '49.50']);
     for (const id of ['receiver', 'amount']) expect(text).not.toContain(`data-copy="#${id}"`);

@@ -137,8 +137,8 @@ test('names are text on the page, and a key of another account is not found', as
     const { status, text } = await browser.open(`${path}?key=${keyIds[10]}`);
     expect([status, text]).toEqual([404, expect.stringContaining('This account has no such key.')]);
   }
-  expect(await opened('/account/usage?from=2026-01-01&to=2026-01-02')).toContain('No requests in this time.');
-  expect(await opened('/account/usage?to=1970-01-01')).toContain('No requests in this time.');
+  expect(await opened('/account/usage?from=2026-01-01&to=2026-01-02')).toContain('<h2>No requests in this time</h2>');
+  expect(await opened('/account/usage?to=1970-01-01')).toContain('<h2>No requests in this time</h2>');
 });
 
 test('A usage page without requests leads on: to a longer time, or without a key to a first one', async () => {

@@ -39,7 +39,7 @@ test.each(['/view', '/view/btc/btc-updown-5m-1767868200', `/view/BTC/${CONDITION
 
 test('The page of a market says how pages of markets are addressed, for a market that is not recorded.', async () => {
   const { text } = await open('/view/btc/nothing-here');
-  const way = text.slice(text.indexOf('class="way-back"'));
+  const way = text.slice(text.indexOf('way-back"'));
   expect(way).toContain('The address of a market is <code>/view/btc/</code>');
   expect(way).not.toContain('/v1');
 });

@@ -13,7 +13,7 @@ const TASKS: readonly (readonly [task: string, links: string])[] = [
   ['See a market in a browser', '[The page of a market](viewer.md#the-page-of-a-market)'],
   ['Run a bot on recorded books', '[Addresses for a bot](replay.md#addresses-for-a-bot)'],
   ['Test a strategy', '[In five minutes](backtest.md#in-five-minutes)'],
-  ['Run a service of your own', '[Install](install.md), [import](recordings.md#import), [record](recording.md)'],
+  ['Run a service of your own', '[Install](install.md), [Import](recordings.md#import), [Record](recording.md)'],
 ];
 /** A page of fewer parts has no list of them. */
 const PARTS_MIN = 4;
@@ -57,7 +57,7 @@ function listOfPages(pages: readonly ManualPage[]): string {
     return `## ${heading}\n\n${listed.map(({ name, title, summary }) => `- [${title}](${name}.md)\\\n  ${summary}`).join('\n')}`;
   });
   const tasks = TASKS.map((row) => `| ${row.join(' | ')} |`).join('\n');
-  return `# The manual of bookreel\n\n| To do this | begin with |\n|---|---|\n${tasks}\n\n${lists.join('\n\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
+  return `# The manual of bookreel\n\n| To do this | Begin with |\n|---|---|\n${tasks}\n\n${lists.join('\n\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
 }
 
 /** The sections that a search finds, by page. The searched words are not repeated: in Markdown they could be a link. */

@@ -142,9 +142,9 @@ function Coins({ coins }: { readonly coins: readonly string[] }) {
     <p class="row">
       <span class="quiet">Recorded coins:</span>
       {coins.map((coin) => (
-        <code key={coin} class="badge accent">
-          {coin}
-        </code>
+        <span key={coin} class="badge accent">
+          {coin.toUpperCase()}
+        </span>
       ))}
     </p>
   );

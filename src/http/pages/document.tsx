@@ -48,10 +48,34 @@ export function htmlDocument(document: DocumentContent): string {
         <main id="content" class={width === undefined ? 'content' : `content ${width}`}>
           {children}
         </main>
+        {width !== 'view' && <Foot hasAccounts={hasAccounts} />}
       </body>
     </html>
   );
   return `<!doctype html>\n${renderToString(page)}\n`;
+}
+
+const FOOT_LINKS = [
+  ['/docs/manual', 'Manual'],
+  ['/sdk', 'Clients'],
+  ['/openapi.json', 'OpenAPI'],
+  ['/llms.txt', 'Plain text for language models'],
+] as const;
+
+/** The end of every page that is not as wide as the window. Every process that serves pages has these paths. */
+function Foot({ hasAccounts }: Pick<DocumentContent, 'hasAccounts'>) {
+  return (
+    <footer class="bar foot small">
+      <span>Order books, exactly as recorded</span>
+      <nav aria-label="More">
+        {[...FOOT_LINKS, ...(hasAccounts ? [['/pricing', 'Pricing'] as const] : [])].map(([href, name]) => (
+          <a key={href} href={href}>
+            {name}
+          </a>
+        ))}
+      </nav>
+    </footer>
+  );
 }
 
 /** The bar at the top of every page. */

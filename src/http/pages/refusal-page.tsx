@@ -7,9 +7,10 @@ const PATH = /((?<= )\/[a-z][\w/-]*)/;
 /** Why a request of a browser was not served. Paths that the sentence names are links. */
 export function refusalPage({ title, status, detail, requestId }: Problem, hasAccounts: boolean): string {
   const children = (
-    <>
+    <div class="card empty">
+      <p class="status">{status}</p>
       <h1>{title}</h1>
-      <p class="lead">
+      <p>
         {`${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
           .split(PATH)
           .map((part, nth) => (nth % 2 === 1 ? <a href={part}>{part}</a> : part))}
@@ -18,12 +19,14 @@ export function refusalPage({ title, status, detail, requestId }: Problem, hasAc
         <a class="button primary" href="/">
           Go to the start page
         </a>
-        <a href="/view">See the recordings</a>
+        <a class="button" href="/view">
+          See the recordings
+        </a>
       </p>
       <p class="quiet small">
-        Status {status}, request <code>{requestId}</code>
+        If you ask the operator, name the request <code>{requestId}</code>
       </p>
-    </>
+    </div>
   );
   return htmlDocument({ title, hasAccounts, width: 'prose', children });
 }

@@ -1,7 +1,8 @@
 import { countText } from '../../domain/count-text.ts';
 import { ApiLinks } from '../pages/api-links.tsx';
-import { REPLAY_SCRIPT } from '../pages/assets.ts';
+import { COPY_SCRIPT, REPLAY_SCRIPT } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
+import { Copyable, CopyButton } from '../pages/copyable.tsx';
 import { htmlDocument } from '../pages/document.tsx';
 import { Facts } from '../pages/facts.tsx';
 import type { ShownReplay } from './replay-resource.ts';
@@ -81,13 +82,13 @@ export function replayHomePage({ version, description, addresses, shown, command
         </section>
       </div>
       <h2>Send requests</h2>
-      <Commands lines={commands.ask} />
+      <Copyable id="requests" label="Copy" text={commands.ask.join('\n')} />
       <h2>Move the clock</h2>
       <p>
         All clients of a replay have the same clock. When it jumps, they start again with the books of the new instant.
         {shown === undefined && ' A key moves the clocks of the replays that it created.'}
       </p>
-      <Commands lines={commands.steer} />
+      <Copyable id="moves" label="Copy" text={commands.steer.join('\n')} />
       <h2>More</h2>
       <ul>
         <ApiLinks />
@@ -102,12 +103,20 @@ export function replayHomePage({ version, description, addresses, shown, command
     title: 'bookreel replay',
     hasAccounts: false,
     children,
-    ...(shown && { scripts: [REPLAY_SCRIPT] }),
+    scripts: shown === undefined ? [COPY_SCRIPT] : [COPY_SCRIPT, REPLAY_SCRIPT],
   });
 }
 
 function Addresses({ named }: { readonly named: Readonly<Record<string, string>> }) {
-  const facts = Object.entries(named).map(([name, address]) => [name, <code key={name}>{address}</code>] as const);
+  const facts = Object.entries(named).map(([name, address]) => {
+    const id = `address-${name.toLowerCase().replaceAll(/\W+/g, '-')}`;
+    return [
+      name,
+      <>
+        <code id={id}>{address}</code> <CopyButton id={id} label={`Copy ${name}`} />
+      </>,
+    ] as const;
+  });
   return <Facts isCard={false} facts={Object.fromEntries(facts)} />;
 }
 
@@ -177,8 +186,7 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
       <Facts
         isCard={false}
         facts={{
-          Window: `${from} to ${to}`,
-          Markets: `${countText(markets, 'market')} of ${coins.join(', ')}`,
+          Markets: `${countText(markets, 'market')} of ${coins.join(', ').toUpperCase()}`,
           'Traded now': <code data-fact="traded">{traded.join(', ') || 'none'}</code>,
           Clients: <span data-fact="clients">{clients}</span>,
           ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),

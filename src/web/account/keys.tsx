@@ -54,7 +54,7 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
           {valid} {allowed === Infinity ? '' : `of ${allowed} `}valid{' '}
           {valid === 1 && allowed === Infinity ? 'key' : 'keys'}
         </p>
-        {valid < allowed ? (
+        {keys.length === 0 ? null : valid < allowed ? (
           <a class="button primary" href="/account/keys/new">
             Create a key
           </a>
@@ -82,7 +82,20 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
           { heading: 'Expires', cell: ({ expiresMs }) => <Time ms={expiresMs} or="never" /> },
         ]}
         rows={keys}
-        empty="No keys yet. A program sends a key with each request: create one, and try it with the command on the next page."
+        empty={
+          <>
+            <h2>No keys yet</h2>
+            <p>A program sends a key with each request: create one, and try it with the command on the next page.</p>
+            <p class="row">
+              <a class="button primary" href="/account/keys/new">
+                Create a key
+              </a>
+              <a class="button" href="/docs">
+                API reference
+              </a>
+            </p>
+          </>
+        }
       />
       {deps.billing !== undefined && <PinnedKeys keys={keys} registry={registry} />}
     </>,

@@ -15,7 +15,7 @@ import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { WALLET_SCRIPT } from '../scripts.ts';
 import { tokenOf, tokenText } from '../shown-payment.tsx';
 import { numberText, usdText } from '../texts.ts';
-import { grantedText } from '../tier-texts.ts';
+import { coinsText, grantedText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import type { WalletPayment } from '../wallet-payment.ts';
 import { PLAN_PATH } from './buy-form.tsx';
@@ -54,7 +54,7 @@ export function offerPage(
         <Facts
           isCard={false}
           facts={{
-            Coins: grantedText(tier.coins),
+            Coins: coinsText(tier),
             Routes: grantedText(tier.routes),
             Requests: `${numberText(tier.requestsPerMinute)} a minute with each key`,
             Starts: startsMs === nowMs ? 'as soon as it is paid' : [<Time ms={startsMs} />, ', after the present tier'],

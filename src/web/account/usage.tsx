@@ -105,20 +105,23 @@ interface UsageFiguresContent {
 function UsageFigures({ used, keys, file }: UsageFiguresContent) {
   if (used.keys.length === 0) {
     return (
-      <div class="card">
-        <p>No requests in this time.</p>
-        {keys.size === 0 ? (
-          <a class="button primary" href="/account/keys/new">
-            Create a key
-          </a>
-        ) : (
-          <p class="row">
-            <a class="button" href={linkTo(USAGE_PATH, { last: '90d' })}>
+      <div class="card empty">
+        <h2>No requests in this time</h2>
+        <p>Here are a chart and sums by key and route, from the first request on.</p>
+        <p class="row">
+          {keys.size === 0 ? (
+            <a class="button primary" href="/account/keys/new">
+              Create a key
+            </a>
+          ) : (
+            <a class="button primary" href={linkTo(USAGE_PATH, { last: '90d' })}>
               Show the last 90 days
             </a>
-            <a href="/account">Commands for a first request</a>
-          </p>
-        )}
+          )}
+          <a class="button" href="/account">
+            Commands for a first request
+          </a>
+        </p>
       </div>
     );
   }

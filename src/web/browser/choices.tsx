@@ -1,4 +1,4 @@
-interface ChoicesContent<Option extends string> {
+export interface ChoicesContent<Option extends string> {
   readonly label: string;
   readonly options: readonly (readonly [Option, string])[];
   readonly chosen: Option;
@@ -22,25 +22,5 @@ export function Choices<Option extends string>({ label, options, chosen, choose 
         </label>
       ))}
     </fieldset>
-  );
-}
-
-/** A choice of one option, in a list that opens. */
-export function Select<Option extends string>({ label, options, chosen, choose }: ChoicesContent<Option>) {
-  return (
-    <label>
-      <span class="quiet">{label}</span>{' '}
-      <select
-        class="input"
-        value={chosen}
-        onChange={({ currentTarget }) => choose(options[currentTarget.selectedIndex]![0])}
-      >
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }

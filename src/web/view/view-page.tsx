@@ -65,23 +65,39 @@ export function viewPage(
           </form>
         </template>
         {picture !== undefined && <Preview picture={picture} hasAccounts={hasAccounts} />}
-        {page === 'market' && (
-          <div class="way-back">
-            {/* The path is not repeated: it may be a key. */}
-            <p>
-              The address of a market is <code>/view/btc/</code>, or another coin, and its slug or conditionId.
-            </p>
-            <p class="row">
-              <a class="button primary" href="/view">
-                Search the recordings
-              </a>
-            </p>
-          </div>
-        )}
+        <div class="card empty way-back">
+          {/* The path is not repeated: it may be a key. */}
+          <h2>Find the market in the list</h2>
+          <p>
+            The address of a market is <code>/view/btc/</code>, or another coin, and its slug or conditionId.
+          </p>
+          <WayOn />
+        </div>
+        <div class="card empty no-books">
+          <h2>No order books of this market are recorded</h2>
+          <p>
+            Prices of the coin are not recorded either, so there is nothing to draw. The strike and the result are above
+            where the venue states them; Previous and Next lead to recorded markets.
+          </p>
+          <WayOn />
+        </div>
         <PlotHelp />
       </>
     ),
   });
+}
+
+function WayOn() {
+  return (
+    <p class="row">
+      <a class="button primary" href="/view">
+        Search the recordings
+      </a>
+      <a class="button" href="/docs/viewer">
+        About these pages
+      </a>
+    </p>
+  );
 }
 
 /** The picture for visitors without a key. The style sheet shows it only next to the form for a key. */

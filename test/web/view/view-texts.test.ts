@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { countText, dateText, shortMonthText, windowText } from '../../../src/web/browser/view/view-texts.ts';
+import { dateText, shortMonthText, windowText } from '../../../src/web/browser/view/date-texts.ts';
+import { countText } from '../../../src/web/browser/view/view-texts.ts';
 
 test.each([
   ['2026-01-08T10:30:00.000Z', '2026-01-08T10:35:00.000Z', '2026-01-08', '10:30 – 10:35'],

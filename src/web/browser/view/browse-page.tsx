@@ -1,12 +1,14 @@
 import { timeText } from '../../../domain/instant.ts';
 import type { MarketSort } from '../../../domain/market-sort.ts';
 import { numberText } from '../../texts.ts';
-import { Choices, optionsOf, Select } from '../choices.tsx';
+import { Choices, optionsOf } from '../choices.tsx';
+import { Select } from '../select.tsx';
 import type { BrowseQuery } from './browse-query.ts';
 import { totalsOf } from './calendar.ts';
 import { CalendarView } from './calendar-view.tsx';
 import type { ConnectedKey, Connection } from './connection.ts';
 import { ConnectionStatus, NoticeText } from './connection-status.tsx';
+import { dateText } from './date-texts.ts';
 import { Fold } from './fold.tsx';
 import type { Later } from './later.ts';
 import { MarketList, type MarketListContent } from './market-list.tsx';
@@ -16,7 +18,7 @@ import type { ReplayClock } from './replay-clock.ts';
 import type { Notice } from './request-refused.ts';
 import { SearchField } from './search-field.tsx';
 import { ToolButton } from './tool-button.tsx';
-import { countText, dateText } from './view-texts.ts';
+import { countText } from './view-texts.ts';
 
 const ALL = 'all';
 
@@ -91,8 +93,9 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
         <Choices
           label="Coin"
           options={coins.map(({ symbol }) => [symbol, symbol.toUpperCase()])}
-          chosen={coin}
-          choose={(symbol) => recordings.choose({ coin: symbol, timeframe: undefined, date: '' })}
+          // A search is of all coins.
+          chosen={search === '' ? coin : ''}
+          choose={(symbol) => recordings.choose({ coin: symbol, timeframe: undefined, date: '', search: '' })}
         />
         <Choices
           label="Timeframe"
@@ -151,18 +154,34 @@ function Listed(content: MarketListContent) {
   const { recordings, list } = content;
   // The first page of a search shows whether there is any market.
   recordings.changes.value;
-  if (list.count === 0) return <p class="card">{nothingText(recordings.query.value)}</p>;
+  if (list.count === 0) {
+    return (
+      <div class="card empty">
+        <p>{nothingText(recordings.query.value)}</p>
+        <p class="row">
+          <ToolButton onClick={() => recordings.choose({ ...NO_FILTERS, date: '', search: '', timeframe: undefined })}>
+            All markets of {recordings.coin!.toUpperCase()}
+          </ToolButton>
+        </p>
+      </div>
+    );
+  }
   return <MarketList {...content} />;
 }
 
-function titleOf({ query, days }: Recordings): string {
+function titleOf({ query, days, markets, changes }: Recordings): string {
   const { date, search } = query.value;
-  if (search !== '') return `Markets of all coins that match “${search}”`;
+  if (search !== '') {
+    changes.value;
+    const { count, hasMore = false } = markets.value ?? {};
+    const counted = count === undefined ? 'Markets' : `${hasMore ? 'At least ' : ''}${countText(count, 'market')}`;
+    return `${counted} of all coins that match “${search}”`;
+  }
   const when = date === '' ? 'All days' : dateText(date);
   if (days.value === undefined) return when;
-  const { markets, recordedMarkets } = totalsOf(days.value, date);
-  const recorded = recordedMarkets === markets ? 'all' : recordedMarkets === 0 ? 'none' : numberText(recordedMarkets);
-  return `${when}: ${countText(markets, 'market')}, ${recorded} recorded`;
+  const { markets: all, recordedMarkets } = totalsOf(days.value, date);
+  const recorded = recordedMarkets === all ? 'all' : recordedMarkets === 0 ? 'none' : numberText(recordedMarkets);
+  return `${when}: ${countText(all, 'market')}, ${recorded} recorded`;
 }
 
 const NO_FILTERS = { recorded: undefined, winner: undefined, gaps: undefined, volumeMin: undefined } as const;

@@ -19,8 +19,9 @@ import {
   weeksOf,
   yearOf,
 } from './calendar.ts';
+import { dateText, shortMonthText } from './date-texts.ts';
 import { ToolButton } from './tool-button.tsx';
-import { countText, dateText, shortMonthText } from './view-texts.ts';
+import { countText } from './view-texts.ts';
 
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 

@@ -1,4 +1,5 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal, untracked } from '@preact/signals';
+import type { CoverageResource } from '../../../domain/coverage.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import { settlementSource } from '../../../domain/winner-check.ts';
 import type { CoinPrices } from './coin-strip.ts';
@@ -16,7 +17,7 @@ import { ReferenceFeed, type ReferencePrices, shownReference } from './reference
 import type { ReplayClock } from './replay-clock.ts';
 import { type Notice, RequestRefused } from './request-refused.ts';
 import { ServerSource } from './server-source.ts';
-import { outcomesOf } from './view-choices.ts';
+import { type OutcomeChoice, outcomesOf } from './view-choices.ts';
 import { viewLinkOf } from './view-link.ts';
 import { ViewState } from './view-state.ts';
 
@@ -49,6 +50,8 @@ export interface MarketContent {
 const LADDERS_PAUSE_MS = 300;
 /** The time between two ladders while a market plays that is not in this browser. */
 const PLAYED_LADDERS_MS = 100;
+/** Shorter times in which only one outcome is recorded are not marked. */
+const ONE_SIDED_MS = 10_000;
 /** While the clock of a replay moves, the market is read so often. */
 const MARKET_AGE_MS = 3000;
 const COLUMNS_MAX = 1500;
@@ -147,12 +150,13 @@ export class Explorer {
   );
 
   readonly events: ReadonlySignal<readonly PlotEvent[]> = computed(() => {
-    const market = this.#shown.value?.market;
+    const { market, coverage, state } = this.#shown.value ?? {};
     if (market === undefined) return [];
     const end = market.winner === null ? 'end' : `resolved: ${market.winner} won`;
     return [
       [Date.parse(market.startTime), 'start'],
       [Date.parse(market.endTime), end],
+      ...(state === undefined ? [] : oneSidedTimes(coverage, state.outcome.value)),
     ];
   });
 
@@ -363,4 +367,19 @@ export class Explorer {
       this.#notice.value = { sentence: `The recording cannot be shown: ${error.message}.`, link: undefined };
     } else throw error;
   };
+}
+
+/** The ends of the books of the chosen outcome beyond which only the other one is recorded. */
+function oneSidedTimes(coverage: CoverageResource | undefined, chosen: OutcomeChoice): readonly PlotEvent[] {
+  const own = coverage?.outcomes.find(({ outcome }) => outcome === chosen);
+  const other = coverage?.outcomes.find((one) => one !== own);
+  if (!own?.first || !other?.first) return [];
+  const [first, last] = [Date.parse(own.first), Date.parse(own.last!)];
+  const sides = [
+    [first - Date.parse(other.first), first, 'earlier'],
+    [Date.parse(other.last!) - last, last, 'later'],
+  ] as const;
+  return sides.flatMap(([lengthMs, ms, when]) =>
+    lengthMs > ONE_SIDED_MS ? [[ms, `${when}: only ${other.outcome}`, 32]] : [],
+  );
 }

@@ -17,18 +17,23 @@ import { Share } from './share.tsx';
 export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
   const shown = explorer.shown.value;
   const plot = useSignal<MarketPlot | undefined>(undefined);
-  const { connection } = explorer;
+  const { connection, hasBooks, reference } = explorer;
+  // Without books and reference prices a picture would be empty.
+  const hasPicture = hasBooks.value || shown?.coverage === undefined || reference.value !== undefined;
   const isClosed = connection.state.value.kind === 'closed';
   const notices = [explorer.tierNotice.value, explorer.notice.value].filter((notice) => notice !== undefined);
   return (
-    <div class={shown && 'market-view'}>
+    <div class={shown && (hasPicture ? 'market-view' : 'market-view bare')}>
       <div>
-        {shown === undefined && (isClosed || notices.length > 0) && <h1>Market</h1>}
-        {isClosed && <ConnectionStatus connection={connection} />}
         <div class="row spread market-nav">
-          {shown !== undefined && <MarketNav explorer={explorer} shown={shown} />}
+          {shown === undefined ? (
+            (isClosed || notices.length > 0) && <h1>Market</h1>
+          ) : (
+            <MarketNav explorer={explorer} shown={shown} />
+          )}
           {!isClosed && <ConnectionStatus connection={connection} />}
         </div>
+        {isClosed && <ConnectionStatus connection={connection} />}
         {notices.map((notice) => (
           <NoticeText key={notice.sentence} notice={notice} />
         ))}
@@ -36,21 +41,23 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
       </div>
       {shown !== undefined && (
         <>
-          <div class="card picture">
-            <MarketPicture explorer={explorer} shown={shown} plot={plot} />
-            <Scrubber explorer={explorer} shown={shown} />
-          </div>
-          {explorer.hasBooks.value && <Ladders explorer={explorer} shown={shown} />}
-          {plot.value !== undefined && (
-            <div>
+          {hasPicture && (
+            <div class="card picture">
+              <MarketPicture explorer={explorer} shown={shown} plot={plot} />
+              <Scrubber explorer={explorer} shown={shown} />
+            </div>
+          )}
+          {hasBooks.value && <Ladders explorer={explorer} shown={shown} />}
+          <div>
+            {plot.value !== undefined && (
               <div class="card">
                 <Fold summary="Colours and layers">
                   <Legend explorer={explorer} shown={shown} plot={plot.value} />
                 </Fold>
               </div>
-              <Share explorer={explorer} shown={shown} plot={plot.value} />
-            </div>
-          )}
+            )}
+            <Share explorer={explorer} shown={shown} plot={plot.value} />
+          </div>
         </>
       )}
     </div>
@@ -99,13 +106,13 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
 }
 
 /** The prices that decide the market, and how far from the strike the coin is at the instant. Nothing without prices. */
-function MarketFigures({ explorer, shown: { state } }: MarketContent) {
+function MarketFigures({ explorer, shown: { market, state } }: MarketContent) {
   const { name, reference, strike, final } = explorer.coin.value;
   const tick = reference && priceAt(reference, state.atMs.value);
   const figures = [
     ['Strike', strike],
     [tick && `${name}, ${clockText(tick.timestampMs, state.startMs)}`, tick?.price],
-    ['Final price', final],
+    ['Final price', final ?? (market.winner !== null && strike !== undefined ? 'not recorded' : undefined)],
   ] as const;
   if (figures.every(([, price]) => price === undefined)) return null;
   return (
@@ -116,8 +123,8 @@ function MarketFigures({ explorer, shown: { state } }: MarketContent) {
             <div key={nth} class="figure">
               <dt>{title}</dt>
               <dd>
-                {exactText(price)}{' '}
-                {nth > 0 && strike !== undefined && (
+                {typeof price === 'string' ? <span class="quiet">{price}</span> : exactText(price)}{' '}
+                {nth > 0 && typeof price === 'number' && strike !== undefined && (
                   <span class={`outcome ${directionOf(strike, price)}`}>{distanceText(price, strike)}</span>
                 )}
               </dd>
@@ -136,7 +143,11 @@ function MarketStatus({ explorer, shown }: MarketContent) {
     <div class="row">
       {explorer.loader.isLoading.value && <span class="badge loading">loading …</span>}
       <span class={`badge ${state}`}>
-        {state === 'open' ? state : state === 'over' ? 'result not recorded' : `${state} won`}
+        {state === 'open'
+          ? `open until ${shown.market.endTime.slice(11, 16)} UTC`
+          : state === 'over'
+            ? 'result not recorded'
+            : `${state} won`}
       </span>
       {clock !== undefined && (
         <>

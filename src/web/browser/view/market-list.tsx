@@ -4,12 +4,13 @@ import type { InstantMs } from '../../../domain/instant.ts';
 import type { MarketSort } from '../../../domain/market-sort.ts';
 import type { marketState } from '../../../domain/market-state.ts';
 import { numberText } from '../../texts.ts';
+import { windowText } from './date-texts.ts';
 import type { PagedRows } from './paged-rows.ts';
 import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
 import { contentPx, type ListSize, rowWindow, scrolledTo } from './row-window.ts';
 import { openView } from './shown-page.ts';
 import { Sparkline, shownMidpoints } from './sparkline.tsx';
-import { axisText, windowText } from './view-texts.ts';
+import { axisText } from './view-texts.ts';
 
 const CENTS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 /** Rows in the document above and below those that are visible. */
@@ -18,7 +19,7 @@ const AROUND = 6;
 const COLUMNS = [
   ['window', 'Window (UTC)', 'window'],
   ['slug', 'Market', 'slug'],
-  ['mid', 'Up midpoint', undefined],
+  ['mid', 'Up mid', undefined],
   ['winner', 'Winner', 'winner'],
   ['number coin-price', 'Strike', 'strike'],
   ['number coin-price', 'Final', 'final'],
@@ -212,14 +213,17 @@ function MarketRow({ index, topPx, isAt, market, midpoints, href, stateOf, nowMs
         </td>
       ))}
       <td class="number">{numberText(market.snapshotCount)}</td>
-      <td class="number part">
-        {market.snapshotCount === 0
-          ? ''
-          : `${numberText(Math.floor(market.recordedSeconds))} of ${numberText(market.windowSeconds)}`}
-      </td>
+      <td class="number part">{market.snapshotCount > 0 && <Recorded market={market} />}</td>
       <td class="number volume">{market.volume === null ? <NotRecorded /> : CENTS.format(market.volume)}</td>
     </tr>
   );
+}
+
+/** `10 of 300`; with the reason of a zero. */
+function Recorded({ market: { recordedSeconds, windowSeconds } }: { readonly market: ListedMarket }) {
+  const text = `${numberText(Math.floor(recordedSeconds))} of ${numberText(windowSeconds)}`;
+  if (recordedSeconds > 0) return <>{text}</>;
+  return <abbr title="Its books are before or after its window, or more than 60 seconds apart">{text}</abbr>;
 }
 
 /** The list is as high as its rows: the page scrolls, as on narrow screens. */

@@ -69,7 +69,6 @@ export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
       onKeyDown={onKeyDown}
     >
       <div ref={picture} class="picture-area" role="img" aria-label={summary} />
-      {!explorer.hasBooks.value && <p class="nothing quiet">{coverageText(coverage)}</p>}
       {pointed !== undefined && (
         <PointerTip
           pointed={pointed}

@@ -22,6 +22,8 @@ export interface PagedRowsOptions<Row> extends Pick<ShownValuesOptions<number, R
 export class PagedRows<Row> {
   readonly #pages: ShownValues<number, RowPage<Row>>;
   #count: number | undefined;
+  /** True: `count` is only known to be at least as large. */
+  hasMore = false;
 
   constructor({ loadPage, count, later, onChange }: PagedRowsOptions<Row>) {
     this.#count = count;
@@ -76,6 +78,7 @@ export class PagedRows<Row> {
 
   #countWith(number: number, { rows, hasMore }: RowPage<Row>): void {
     const end = number * PAGE_ROWS + rows.length;
+    this.hasMore = hasMore && (this.hasMore || end + 1 > (this.#count ?? 0));
     if (hasMore) this.#count = Math.max(this.#count ?? 0, end + 1);
     else this.#count = rows.length > 0 ? end : Math.min(this.#count ?? 0, end);
   }

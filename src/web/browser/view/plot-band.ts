@@ -1,11 +1,11 @@
 import uPlot from 'uplot';
 import { timeLabel } from '../../../domain/heat-map-picture.ts';
 import type { PageColours } from '../page-colours.ts';
-import { dateText } from './market-texts.ts';
+import { clockText, dateText } from './market-texts.ts';
 import type { Span } from './span.ts';
 
-/** An instant with a name: the start of the window, its end with the winner. */
-export type PlotEvent = readonly [ms: number, name: string];
+/** An instant with a name: the start of the window, its end with the winner; and the distance of its middle from the bottom, in CSS pixels. */
+export type PlotEvent = readonly [ms: number, name: string, fromBottom?: number];
 
 /** The frame that all bands of a plot share. */
 export interface BandFrame {
@@ -52,7 +52,7 @@ const AXIS = { size: 0, grid: { show: false }, ticks: { show: false } } as const
 
 /** Makes a part of the plot: lines over time, with an axis of its own and the marks of events. */
 export function plotBand(element: HTMLElement, frame: BandFrame, content: BandContent): uPlot {
-  const { width, left, right, colours, time, hasTimeAxis } = frame;
+  const { width, left, right, colours, time, events, hasTimeAxis } = frame;
   const { name, height, scales, series, data, hasEventNames = false, drawOver } = content;
   const below = hasTimeAxis ? TIME_AXIS_HEIGHT : BAND_BELOW;
   const text = { ...AXIS, stroke: colours.quiet, font: colours.font };
@@ -98,9 +98,15 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
           // At the right end: the line of the instant begins at the left.
           writeLabel(plot, colours, name(), width - left - right + 16, -6.5);
           if (!hasEventNames) return;
-          for (const [ms, event] of shownEvents(frame)) {
+          const [start] = events();
+          // The start of a market that was recorded only before its window is not in the picture.
+          if (start !== undefined && start[0] > time().to) {
+            const at = clockText(start[0], time().to).slice(0, -':00.000'.length);
+            writeLabel(plot, colours, `${start[1]} ${at} ›`, width - left - right, height - 14);
+          }
+          for (const [ms, event, fromBottom = 14] of shownEvents(frame)) {
             // The edge of the picture is no event.
-            if (ms > time().from) writeLabel(plot, colours, event, plot.valToPos(ms, 'x') + 8, height - 14);
+            if (ms > time().from) writeLabel(plot, colours, event, plot.valToPos(ms, 'x') + 8, height - fromBottom);
           }
         },
       ],

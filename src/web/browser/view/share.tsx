@@ -12,7 +12,8 @@ import { linkSearch } from './view-address.ts';
 import { outcomesOf } from './view-choices.ts';
 
 interface ShareContent extends MarketContent {
-  readonly plot: MarketPlot;
+  /** Undefined: there is no picture. */
+  readonly plot: MarketPlot | undefined;
 }
 
 /** The files of a whole recording. */
@@ -69,7 +70,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
             Copy ladder as curl
           </ToolButton>
           <ToolButton
-            onClick={() => void savedPicture(plot, explorer, shown).then((png) => download(`${market.slug}.png`, png))}
+            onClick={() => void savedPicture(plot!, explorer, shown).then((png) => download(`${market.slug}.png`, png))}
           >
             Save picture
           </ToolButton>
