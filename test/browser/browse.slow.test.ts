@@ -91,7 +91,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.locator('input[type=search]').fill(long[1]!.conditionId.slice(0, 20).toUpperCase());
     await seeRows(page, long.slice(1, 2));
     const title = async () => await page.evaluate<string>('document.querySelector("#list-title").textContent');
-    expect(await title()).toMatch(/^1 market of all coins that match “0x/);
+    expect(await title()).toMatch(/^1 market of all coins that match “0x/i);
     // No coin is chosen: a search is of all.
     expect(await page.evaluate<unknown>("document.querySelector('[name=Coin]:checked')")).toBeNull();
     await page.locator('input[type=search]').fill('no-such-market');

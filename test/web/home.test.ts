@@ -111,7 +111,7 @@ test('Home has a way for visitors, customers and operators each, and a button th
   expect(text).toContain('data-copy="#first-request"');
   expect(text).toContain('<span class="badge accent">BTC</span>');
   const foot = [...text.split('<footer')[1]!.matchAll(/<a href="([^"]+)"/g)].map(([, path]) => path!);
-  expect(foot).toEqual(expect.arrayContaining(['/docs/manual', '/sdk', '/llms.txt', '/pricing']));
+  expect(foot).toEqual(expect.arrayContaining(['/docs/manual', '/docs', '/llms.txt', '/pricing']));
   for (const path of foot) expect((await fetch(site.origin + path)).status, path).toBe(200);
 });
 

@@ -57,7 +57,7 @@ export function htmlDocument(document: DocumentContent): string {
 
 const FOOT_LINKS = [
   ['/docs/manual', 'Manual'],
-  ['/sdk', 'Clients'],
+  ['/docs', 'API reference'],
   ['/openapi.json', 'OpenAPI'],
   ['/llms.txt', 'Plain text for language models'],
 ] as const;
@@ -65,7 +65,7 @@ const FOOT_LINKS = [
 /** The end of every page that is not as wide as the window. Every process that serves pages has these paths. */
 function Foot({ hasAccounts }: Pick<DocumentContent, 'hasAccounts'>) {
   return (
-    <footer class="bar foot small">
+    <footer class="foot small quiet">
       <span>Order books, exactly as recorded</span>
       <nav aria-label="More">
         {[...FOOT_LINKS, ...(hasAccounts ? [['/pricing', 'Pricing'] as const] : [])].map(([href, name]) => (
