@@ -8,7 +8,7 @@ const PATH = /((?<= )\/[a-z][\w/-]*)/;
 export function refusalPage({ title, status, detail, requestId }: Problem, hasAccounts: boolean): string {
   const children = (
     <div class="card empty">
-      <p class="status">{status}</p>
+      <div class="status">{status}</div>
       <h1>{title}</h1>
       <p>
         {`${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
