@@ -92,8 +92,10 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await seeRows(page, long.slice(1, 2));
     const title = async () => await page.evaluate<string>('document.querySelector("#list-title").textContent');
     expect(await title()).toMatch(/^1 market of all coins that match “0x/i);
-    // No coin is chosen: a search is of all.
-    expect(await page.evaluate<unknown>("document.querySelector('[name=Coin]:checked')")).toBeNull();
+    // A search is of all coins.
+    expect(await page.evaluate<string>("document.querySelector('[name=Coin]:checked').parentElement.textContent")).toBe(
+      'All',
+    );
     await page.locator('input[type=search]').fill('no-such-market');
     await page.getByText(/^No market has “no-such-market” in its slug/).waitFor();
     await page.getByRole('button', { name: /All markets of ETH/ }).waitFor();

@@ -92,7 +92,10 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
       <div class="row browse-choices">
         <Choices
           label="Coin"
-          options={coins.map(({ symbol }) => [symbol, symbol.toUpperCase()])}
+          options={[
+            ...(search === '' ? [] : [['', 'All'] as const]),
+            ...coins.map(({ symbol }) => [symbol, symbol.toUpperCase()] as const),
+          ]}
           // A search is of all coins.
           chosen={search === '' ? coin : ''}
           choose={(symbol) => recordings.choose({ coin: symbol, timeframe: undefined, date: '', search: '' })}
