@@ -108,8 +108,8 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       instant: '07:11:00.000',
     });
     await page.locator('label:text-is("Up")').click();
-    await until(page, "written.includes('later: only down')");
-    expect(await written()).toEqual(expect.arrayContaining(['earlier: only down', 'later: only down']));
+    await until(page, "written.includes('later: only down ›')");
+    expect(await written()).toEqual(expect.arrayContaining(['‹ earlier: only down', 'later: only down ›']));
     await openMarket(page, `${server.origin}/view/btc/btc-open`, 'server');
     expect(await page.evaluate<string>("document.querySelector('.badge.open').textContent")).toMatch(
       /^open until \d\d:\d\d UTC$/,

@@ -24,7 +24,7 @@ export function refusalPage({ title, status, detail, requestId }: Problem, hasAc
         </a>
       </p>
       <p class="quiet small">
-        If you ask the operator, name the request <code>{requestId}</code>
+        Request <code>{requestId}</code>: name it if you ask the operator
       </p>
     </div>
   );

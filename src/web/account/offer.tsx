@@ -60,9 +60,14 @@ export function offerPage(
             Starts: startsMs === nowMs ? 'as soon as it is paid' : [<Time ms={startsMs} />, ', after the present tier'],
             Ends: <Time ms={startsMs + TERM_MS} />,
             'Offer ends': <Time ms={quote.expiresMs} />,
-            // Nothing copies them: tokens that are sent there by hand buy nothing.
             Amount: <code id="amount">{(quote.priceCents / 100).toFixed(2)}</code>,
-            Receiver: <code id="receiver">{quote.payTo}</code>,
+            // Nothing copies it, or the amount.
+            Receiver: (
+              <>
+                <code id="receiver">{quote.payTo}</code>
+                <div class="small quiet">Pay below: tokens that you send there yourself buy nothing</div>
+              </>
+            ),
           }}
         />
         <p class="small">
@@ -73,7 +78,7 @@ export function offerPage(
       <div class="card">
         <p>
           You sign a transfer of exactly this amount to this receiver, and pay no gas. This service sends it to the
-          network. Tokens that you send there in another way buy nothing.
+          network.
         </p>
         <form method="post" action={`${PLAN_PATH}/pay`} data-payment={JSON.stringify(payment)}>
           <input type="hidden" name="quote" value={quote.id} />

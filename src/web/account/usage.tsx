@@ -107,7 +107,7 @@ function UsageFigures({ used, keys, file }: UsageFiguresContent) {
     return (
       <div class="card empty">
         <h2>No requests in this time</h2>
-        <p>Here are a chart and sums by key and route, from the first request on.</p>
+        <p>A chart and sums by key and route appear with the first request.</p>
         <p class="row">
           {keys.size === 0 ? (
             <a class="button primary" href="/account/keys/new">

@@ -376,10 +376,9 @@ function oneSidedTimes(coverage: CoverageResource | undefined, chosen: OutcomeCh
   if (!own?.first || !other?.first) return [];
   const [first, last] = [Date.parse(own.first), Date.parse(own.last!)];
   const sides = [
-    [first - Date.parse(other.first), first, 'earlier'],
-    [Date.parse(other.last!) - last, last, 'later'],
+    [first - Date.parse(other.first), first, `‹ earlier: only ${other.outcome}`, 32],
+    // Above the other: both may be wider than the time between them.
+    [Date.parse(other.last!) - last, last, `later: only ${other.outcome} ›`, 50],
   ] as const;
-  return sides.flatMap(([lengthMs, ms, when]) =>
-    lengthMs > ONE_SIDED_MS ? [[ms, `${when}: only ${other.outcome}`, 32]] : [],
-  );
+  return sides.flatMap(([lengthMs, ...event]) => (lengthMs > ONE_SIDED_MS ? [event] : []));
 }
