@@ -339,7 +339,9 @@ describe('the commands of the page at /', () => {
   /** Runs every shell command on the page of a replay, in order. */
   async function runLines(origin: string, change = (line: string) => line): Promise<string[]> {
     const page = await (await fetch(origin, { headers: { accept: 'text/html' } })).text();
-    const blocks = [...page.matchAll(/<pre class="commands"><code[^>]*>([^<]*)<\/code><\/pre>/g)].map(([, lines]) => lines!);
+    const blocks = [...page.matchAll(/<pre class="commands"><code[^>]*>([^<]*)<\/code><\/pre>/g)].map(
+      ([, lines]) => lines!,
+    );
     const lines = blocks.flatMap((text) => unescaped(text).split('\n'));
     for (const line of lines) {
       await using shell = startChild(['sh', '-c', change(line)], {

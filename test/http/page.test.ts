@@ -61,8 +61,8 @@ describe('the coins on /', () => {
       sampleSnapshot({ conditionId }),
     ]);
     const page = await shown(recorded.origin, '/', {});
-    const coins = [...page.matchAll(/<code class="badge accent">(\w+)<\/code>/g)].map(([, coin]) => coin);
-    expect(coins).toEqual(['btc', 'doge', 'eth']);
+    const coins = [...page.matchAll(/<span class="badge accent">(\w+)<\/span>/g)].map(([, coin]) => coin);
+    expect(coins).toEqual(['BTC', 'DOGE', 'ETH']);
     expect(page).toContain('/v1/doge/markets?recorded=true&amp;limit=1');
     expect(page).toContain('bookreel key create --tier enterprise');
     for (const secret of [conditionId, 'doge-1', 'eth-1']) expect(page).not.toContain(secret);

@@ -14,7 +14,7 @@ import {
 } from './recorded-place.ts';
 import { figureOfAll, SEEDS } from './results.ts';
 
-const PACES = [0.5, 2, 8, 30] as const;
+const PACES = [0.5, 2, 8, 20] as const;
 /** The shares of changes that reach no socket. */
 const LOST = [0, 0.01, 0.05, 0.2] as const;
 const FAULTS: readonly Partial<LinkFaults>[] = [
@@ -25,9 +25,9 @@ const FAULTS: readonly Partial<LinkFaults>[] = [
 ];
 /** Losses one by one, or of all that is sent within such a time. */
 const BURST_MS = 3000;
-const LOST_FROM_MS = START_MS + 15_000;
+const LOST_FROM_MS = START_MS + 10_000;
 /** Later hashes show what was lost. */
-const LOST_UNTIL_MS = START_MS + 100_000;
+const LOST_UNTIL_MS = START_MS + 40_000;
 
 /** Each pace once, or more often in a campaign. */
 const RUNS = Array.from({ length: PACES.length * SEEDS.length }, (_, index) => index);
@@ -52,7 +52,7 @@ test.each(RUNS)(
       return decided.getOrInsertComputed(event, () => random.chance(lost)) ? '[]' : text;
     };
     place.run.recorder.start();
-    await place.record(START_MS + 150_000);
+    await place.record(START_MS + 80_000);
     await place.run.recorder.stop();
     for (const outcome of OUTCOMES) {
       const stored = linesOutside(place.archive, outcome).filter((line) => timeIn(line) < LOST_UNTIL_MS);

@@ -31,7 +31,7 @@ test('the page of a process that replays names its replays, their clocks and the
   ]);
   const text = await page.text();
   expect(text).toContain(replay.id);
-  expect(text).toContain('2 markets of btc, eth');
+  expect(text).toContain('2 markets of BTC, ETH');
   expect(text).toContain(`data-replay="${replay.id} paused 20"`);
   expect(text).toContain(`<span data-fact="now">${formatInstant(BOOK_MS)}</span>`);
   expect(text).toContain(`<code data-fact="traded">${SLUG}</code>`);
