@@ -13,7 +13,7 @@ export class EarlierRecorder {
     this.#before = before;
   }
 
-  /** What is left of the window of a slug; undefined if the earlier recorder did not know it. */
+  /** The rest of the recording of a slug's window; undefined if the earlier recorder did not know it. */
   recordingOf(slug: string): EarlierRecording | undefined {
     const before = this.#before;
     const window = before?.windows.find((one) => one.slug === slug);

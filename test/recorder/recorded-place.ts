@@ -51,10 +51,10 @@ class ChangedVenue implements Venue {
 
 interface PlaceOptions {
   readonly eventsPerSecond: number;
-  /** Of each connection. */
+  /** They are those of each connection. */
   readonly faults?: Partial<LinkFaults>;
   readonly sockets?: number;
-  /** Of what the connections do at random. */
+  /** It decides what the connections do at random. */
   readonly seed?: string;
 }
 
