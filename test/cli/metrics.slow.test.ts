@@ -111,6 +111,10 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
       ...{ headers: { authorization: `Bearer ${key}` }, tls: { rejectUnauthorized: false }, signal: reading.signal },
     });
     expect(stream.status).toBe(200);
+    // fetch closes the connection of an answer that nothing refers to any more, as soon as memory is collected.
+    const body = stream.body!.getReader();
+    await body.read();
+    Bun.gc(true);
     const route = { route: '/v1/{coin}/markets/{conditionId}/stream' };
     const open = async () => (await scrape()).sum('bookreel_http_streamed_responses', route);
     expect(await open()).toBe(1);
@@ -122,6 +126,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     await outputOf(['import', more, '--data', data]);
     expect(await stored()).toBe(SNAPSHOTS + 1 + 5);
     reading.abort();
+    await expect(body.read()).rejects.toThrow('aborted');
     await until('the stream is over', async () => (await open()) === 0);
   });
 
