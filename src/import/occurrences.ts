@@ -1,10 +1,16 @@
 import type { Position } from '../domain/page.ts';
 
-/** The records of one series at the time that its source stated last. */
+/** A record of one time, with the number of times that equal ones were stated, and the numbers of the later ones by their ids. */
+interface Stated {
+  readonly record: Position;
+  count: number;
+  later?: Map<number, number>;
+}
+
+/** The different records of one series at the time that its source stated last. */
 interface LastTime {
   readonly timestampMs: number;
-  /** The different records, with the number of times that each was stated. */
-  readonly stated: { readonly record: Position; count: number }[];
+  readonly stated: Stated[];
   latest: Position;
 }
 
@@ -13,7 +19,7 @@ const SERIES_MAX = 16_384;
 
 /**
  * Numbers the equal records that a source states at one time of a series. X, Y, X are the first X, the first Y and the second X, so that
- * the series ends on X; a record that repeats the one before it has the same number.
+ * the series ends on X; a record that repeats the one before it, or the id of an equal one, has the same number.
  */
 export class Occurrences {
   readonly #series = new Map<string, LastTime>();
@@ -28,6 +34,9 @@ export class Occurrences {
     // All records of a series have the same type.
     const isSame = (other: Position) => same(other as R, record);
     const known = last.stated.find((one) => isSame(one.record));
+    // Files that overlap state the records of their common time with the same ids.
+    const number = known === undefined || record.id === 0 ? undefined : numberOf(known, record.id);
+    if (number !== undefined) return number;
     const isRepeat = !isDistinct && isSame(last.latest);
     last.latest = record;
     if (known === undefined) {
@@ -35,6 +44,7 @@ export class Occurrences {
       return 1;
     }
     if (!isRepeat) known.count += 1;
+    if (record.id !== 0) (known.later ??= new Map()).set(record.id, known.count);
     return known.count;
   }
 
@@ -43,4 +53,8 @@ export class Occurrences {
     this.#series.set(series, last);
     if (this.#series.size > SERIES_MAX) this.#series.delete(this.#series.keys().next().value!);
   }
+}
+
+function numberOf({ record, later }: Stated, id: number): number | undefined {
+  return record.id === id ? 1 : later?.get(id);
 }

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { roundedDecimal } from '../../src/domain/decimal.ts';
 import type { Archive } from '../../src/store/archive.ts';
-import { temporaryArchive } from '../support/archive.ts';
+import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { booksOf, importFile, tradesOf } from '../support/imported.ts';
 import { importMapped, refusalOfMapping, rejectionsOf } from './mapping/mapped-import.ts';
 
@@ -49,6 +51,33 @@ describe('Within one instant the order of a source is kept: after X, Y, X the bo
       [MARKET, ...before, ...[1, 2, 1].map((size) => snapshot(size))].join('\n'),
     );
     expect(sizesIn(place.archive).slice(-3)).toEqual([1, 2, 1]);
+  });
+});
+
+describe('A record that two files of one command state with the same id is stored once, although it ends one file and begins the other.', () => {
+  const trade = (id: number) => {
+    const labels = { type: 'price', id: String(id), conditionId: CONDITION_ID, outcome: 'up', kind: 'trade' };
+    return JSON.stringify({ ...labels, timestamp: AT_MS, price: 0.5 });
+  };
+  const book = (id: number, size: number) => JSON.stringify({ ...JSON.parse(snapshot(size)), id: String(id) });
+  const ROWS = [trade(1), trade(2), book(3, 1), book(4, 2), book(5, 1)];
+
+  test.each([
+    { first: ROWS, second: ROWS },
+    { first: ROWS, second: ROWS.slice(1) },
+    { first: ROWS.slice(0, 4), second: ROWS.slice(1) },
+    { first: [...ROWS].reverse(), second: [...ROWS].reverse() },
+  ])('of $first.length and $second.length records', async ({ first, second }) => {
+    using place = temporaryArchive();
+    using directory = temporaryDirectory();
+    const paths = [first, second].map((rows, index) => {
+      const path = join(directory.path, `${index}.ndjson`);
+      writeFileSync(path, [MARKET, ...rows].join('\n'));
+      return path;
+    });
+    await importPaths(place.archive, ...paths);
+    expect(sizesIn(place.archive)).toEqual([1, 2, 1]);
+    expect(tradesOf(place.archive, SLUG, 'up').map(({ id }) => id)).toEqual([1, 2]);
   });
 });
 
