@@ -44,7 +44,8 @@ export class Occurrences {
       return 1;
     }
     if (!isRepeat) known.count += 1;
-    if (record.id !== 0) (known.later ??= new Map()).set(record.id, known.count);
+    known.later ??= new Map();
+    if (record.id !== 0) known.later.set(record.id, known.count);
     return known.count;
   }
 
