@@ -12,7 +12,7 @@ const FIRST_MS = Date.UTC(2025, 0, 1);
 const ROUNDS = 7;
 const GOAL_MS = 50;
 const LINES_AT_ONCE = 20_000;
-const SHOWN = "document.querySelector('.markets .slug a') !== null";
+const SHOWN = "document.querySelector('.markets .name a') !== null";
 const SPARKLINES = "document.querySelector('.markets .sparkline') !== null";
 
 /** Ways to go through the whole list, each an expression of the scroll position in the frame `frame`, `undefined` at the end. */

@@ -13,11 +13,13 @@ interface Market {
   readonly startTime: string;
   readonly winner: string | null;
   readonly snapshotCount: number;
+  readonly volume: number | null;
+  readonly priceStart: number | null;
 }
 
 /** The shown rows in order: row number, slug, winner and number of snapshots. */
 const ROWS = `[...document.querySelectorAll('.markets tbody tr')]
-  .map((row) => [Number(row.ariaRowIndex) - 2, ...['.slug', '.winner', '.number:not(.coin-price)'].map((name) => row.querySelector(name)?.innerText)])
+  .map((row) => [Number(row.ariaRowIndex) - 2, ...['.slug', '.winner', '.count'].map((name) => row.querySelector(name)?.innerText)])
   .sort(([a], [b]) => a - b)`;
 type Row = readonly [index: number, slug: string, winner: string, snapshots: string];
 
@@ -104,6 +106,27 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     expect(await query()).toBe('?coin=eth&tf=4h');
   });
 
+  test('The list hides columns that have no value in any row, has slugs in full, and says how many markets there are.', async () => {
+    await open('?coin=btc');
+    const btc = await marketsOf('btc');
+    await seeRows(page, btc);
+    const headings = async () =>
+      await page.evaluate<string[]>("[...document.querySelectorAll('.markets th')].map((one) => one.innerText)");
+    const hasVolume = btc.some(({ volume }) => volume !== null);
+    const hasStrike = btc.some(({ priceStart }) => priceStart !== null);
+    const always = ['Market (UTC) ↓', 'Up mid', 'Winner'];
+    const counts = ['Snapshots', 'Recorded (s)', ...(hasVolume ? ['Volume ($)'] : [])];
+    expect(await headings()).toEqual([...always, ...(hasStrike ? ['Strike', 'Final'] : []), ...counts]);
+    const cut = "[...document.querySelectorAll('.slug')].filter((one) => one.scrollWidth > one.clientWidth).length";
+    expect(await page.evaluate<number>(cut)).toBe(0);
+    const end = "document.querySelector('.list-end').innerText";
+    expect(await page.evaluate<string>(end)).toBe(`1–${btc.length} of ${btc.length} markets`);
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await page.press('.markets', 'End');
+    await until(page, `/^[2-9]–${btc.length} of ${btc.length} markets$/.test(${end})`);
+    await page.setViewportSize({ width: 1280, height: 1600 });
+  });
+
   test('A day of the list has the markets whose windows begin on it in UTC, as /v1 counts them.', async () => {
     await open('?coin=sol');
     const all = await marketsOf('sol');
@@ -177,7 +200,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     ] as const) {
       await page.setViewportSize({ width, height });
       await open('?coin=btc');
-      await until(page, `document.querySelector('.markets .slug a') !== null`);
+      await until(page, `document.querySelector('.markets .name a') !== null`);
       expect([width, await page.evaluate<boolean[]>(scrolls)]).toEqual([width, [...expected]]);
       await page.press('.markets', 'End');
       await until(page, `${seen}.includes(${all.length - 1}) && !${seen}.includes(0)`);

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { dateText, shortMonthText, windowText } from '../../../src/web/browser/view/date-texts.ts';
+import { priceText } from '../../../src/web/browser/view/price-text.ts';
 import { countText } from '../../../src/web/browser/view/view-texts.ts';
 
 test.each([
@@ -22,5 +23,15 @@ test('dates and counts in words', () => {
     '1 market',
     '0 markets',
     '12,345 markets',
+  ]);
+});
+
+test('Prices of one size have as many decimals in a column, at least cents.', () => {
+  expect([90_460.2, 77_643.36752, 150, 2.1, 0.5].map(priceText)).toEqual([
+    '90,460.20',
+    '77,643.37',
+    '150.000',
+    '2.10000',
+    '0.500000',
   ]);
 });

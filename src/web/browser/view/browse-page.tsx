@@ -189,24 +189,14 @@ function titleOf({ query, days, markets, changes }: Recordings): string {
 
 const NO_FILTERS = { recorded: undefined, winner: undefined, gaps: undefined, volumeMin: undefined } as const;
 const VOLUMES = [1000, 10_000, 100_000, 1_000_000];
-const SORTS = optionsOf<MarketSort>({
-  '-window': 'latest first',
-  window: 'earliest first',
-  slug: 'market, A to Z',
-  '-slug': 'market, Z to A',
-  winner: 'winner, down first',
-  '-winner': 'winner, up first',
-  '-strike': 'highest strike',
-  strike: 'lowest strike',
-  '-final': 'highest final price',
-  final: 'lowest final price',
-  '-snapshots': 'most snapshots',
-  snapshots: 'fewest snapshots',
-  '-recorded': 'longest recorded',
-  recorded: 'shortest recorded',
-  '-volume': 'largest volume',
-  volume: 'smallest volume',
-});
+const SORTS: readonly (readonly [MarketSort, string])[] = [
+  ['-window', 'latest first'],
+  ['window', 'earliest first'],
+  ...(['slug', 'winner', 'strike', 'final', 'snapshots', 'recorded', 'volume'] as const).flatMap((name) => [
+    [`-${name}`, `${name} ↓`] as const,
+    [name, `${name} ↑`] as const,
+  ]),
+];
 
 function isFiltered(query: BrowseQuery): boolean {
   return Object.keys(NO_FILTERS).some((name) => query[name as keyof typeof NO_FILTERS] !== undefined);

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { InstantMs } from '../../../domain/instant.ts';
 import type { MarketSort } from '../../../domain/market-sort.ts';
@@ -6,27 +7,97 @@ import type { marketState } from '../../../domain/market-state.ts';
 import { numberText } from '../../texts.ts';
 import { windowText } from './date-texts.ts';
 import type { PagedRows } from './paged-rows.ts';
+import { priceText } from './price-text.ts';
 import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
-import { contentPx, type ListSize, rowWindow, scrolledTo } from './row-window.ts';
+import { contentPx, type ListSize, type RowWindow, rowWindow, scrolledTo } from './row-window.ts';
 import { openView } from './shown-page.ts';
 import { Sparkline, shownMidpoints } from './sparkline.tsx';
-import { axisText } from './view-texts.ts';
+import { countText } from './view-texts.ts';
 
-const CENTS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 /** Rows in the document above and below those that are visible. */
 const AROUND = 6;
-/** The classes and the headings of columns, and the value that each is sorted by. A picture has no order. */
-const COLUMNS = [
-  ['window', 'Window (UTC)', 'window'],
-  ['slug', 'Market', 'slug'],
-  ['mid', 'Up mid', undefined],
-  ['winner', 'Winner', 'winner'],
-  ['number coin-price', 'Strike', 'strike'],
-  ['number coin-price', 'Final', 'final'],
-  ['number', 'Snapshots', 'snapshots'],
-  ['number part', 'Recorded (s)', 'recorded'],
-  ['number volume', 'Volume ($)', 'volume'],
-] as const;
+
+/** What a row shows, once it is loaded. */
+interface ShownRow extends Pick<MarketListContent, 'href' | 'stateOf' | 'nowMs'> {
+  readonly market: ListedMarket;
+  readonly midpoints: Midpoints | undefined;
+}
+
+type SortedBy = 'window' | 'winner' | 'strike' | 'final' | 'snapshots' | 'recorded' | 'volume';
+
+interface Column {
+  /** Its classes. */
+  readonly name: string;
+  readonly heading: string;
+  /** The value that rows are sorted by. A picture has no order. */
+  readonly sort?: SortedBy;
+  /** The column is hidden until a row has a value; undefined: it never is. */
+  readonly hasValue?: (market: ListedMarket) => boolean;
+  readonly cell: (row: ShownRow) => ComponentChildren;
+}
+
+const COLUMNS: readonly Column[] = [
+  {
+    name: 'name',
+    heading: 'Market (UTC)',
+    sort: 'window',
+    cell: ({ market, href }) => {
+      const { day, times } = windowText(market.startTime, market.endTime);
+      return (
+        <a href={href(market)} tabIndex={-1} title={market.slug}>
+          {day} <strong>{times}</strong> <span class="slug quiet">{market.slug}</span>
+        </a>
+      );
+    },
+  },
+  {
+    name: 'mid',
+    heading: 'Up mid',
+    hasValue: isRecorded,
+    cell: ({ market, midpoints, nowMs }) =>
+      midpoints && <Sparkline values={shownMidpoints(midpoints, market, nowMs())} />,
+  },
+  {
+    name: 'winner',
+    heading: 'Winner',
+    sort: 'winner',
+    cell: ({ market, stateOf }) => <State state={stateOf(market)} />,
+  },
+  {
+    name: 'number coin-price',
+    heading: 'Strike',
+    sort: 'strike',
+    hasValue: ({ priceStart }) => priceStart !== null,
+    cell: ({ market: { priceStart } }) => priceStart !== null && priceText(priceStart),
+  },
+  {
+    name: 'number coin-price',
+    heading: 'Final',
+    sort: 'final',
+    hasValue: ({ priceEnd }) => priceEnd !== null,
+    cell: ({ market: { priceEnd } }) => priceEnd !== null && priceText(priceEnd),
+  },
+  {
+    name: 'number count',
+    heading: 'Snapshots',
+    sort: 'snapshots',
+    cell: ({ market }) => numberText(market.snapshotCount),
+  },
+  {
+    name: 'number part',
+    heading: 'Recorded (s)',
+    sort: 'recorded',
+    hasValue: isRecorded,
+    cell: ({ market }) => isRecorded(market) && <Recorded market={market} />,
+  },
+  {
+    name: 'number volume',
+    heading: 'Volume ($)',
+    sort: 'volume',
+    hasValue: ({ volume }) => volume !== null,
+    cell: ({ market: { volume } }) => (volume === null ? <NotRecorded /> : numberText(Math.round(volume))),
+  },
+];
 
 export interface MarketListContent {
   readonly recordings: Recordings;
@@ -53,10 +124,18 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   const sizes = useSignal({ rowPx: 1, viewPx: 0 });
   /** The row that the keyboard is at. */
   const at = useSignal(0);
+  /** Columns with a value: only more of them while the list is scrolled. */
+  const filled = useRef(new Set<Column>());
   const size: ListSize = { count: list.count ?? 0, ...sizes.value };
   const { first, end, topPx } = rowWindow(scrollTop.value, size, AROUND);
   const { rowPx, viewPx } = size;
   const { sort } = recordings.query.value;
+  const indexes = Array.from({ length: end - first }, (_, i) => first + i);
+  const markets = indexes.flatMap((index) => list.row(index) ?? []);
+  const columns = COLUMNS.filter(
+    (column) =>
+      !column.hasValue || filled.current.has(column) || (markets.some(column.hasValue) && filled.current.add(column)),
+  );
   /** At least as many as are in the document at once. */
   const pool = Math.ceil(viewPx / rowPx) + 1 + 2 * AROUND;
 
@@ -81,6 +160,7 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   useEffect(() => {
     scroller.current!.scrollTop = 0;
     at.value = 0;
+    filled.current = new Set();
   }, [list]);
   useEffect(() => {
     // A list has no height before its rows are counted.
@@ -132,14 +212,14 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
       >
         <thead ref={head}>
           <tr class="market" aria-rowindex={1}>
-            {COLUMNS.map(([name, text, by]) => (
-              <th key={text} scope="col" class={name} aria-sort={orderBy(sort, by)}>
+            {columns.map(({ name, heading, sort: by }) => (
+              <th key={heading} scope="col" class={name} aria-sort={orderBy(sort, by)}>
                 {by === undefined ? (
-                  text
+                  heading
                 ) : (
                   // The filters have the same choice for the keyboard.
                   <button type="button" tabIndex={-1} onClick={() => recordings.choose({ sort: nextSort(sort, by) })}>
-                    {text}
+                    {heading}
                     {sort.endsWith(by) && <span aria-hidden="true">{sort.startsWith('-') ? ' ↓' : ' ↑'}</span>}
                   </button>
                 )}
@@ -148,82 +228,73 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
           </tr>
         </thead>
         <tbody style={{ height: `${contentPx(size)}px` }}>
-          {Array.from({ length: end - first }, (_, i) => first + i).map((index) => (
+          {indexes.map((index) => (
             <MarketRow
               // The element of a row that leaves is used for one that enters: changing it is faster than creating another.
               key={index % pool}
               index={index}
               topPx={topPx + (index - first) * rowPx}
               isAt={index === at.value}
+              columns={columns}
               market={list.row(index)}
               midpoints={list.row(index) && recordings.midpoints(list.row(index)!)}
-              href={href}
-              stateOf={stateOf}
-              nowMs={nowMs}
+              {...{ href, stateOf, nowMs }}
             />
           ))}
         </tbody>
       </table>
+      <p class="quiet small list-end">{placeText(list, rowWindow(scrollTop.value, size, 0))}</p>
     </div>
   );
 }
 
-interface MarketRowContent extends Pick<MarketListContent, 'href' | 'stateOf' | 'nowMs'> {
+interface MarketRowContent extends Omit<ShownRow, 'market'> {
   readonly index: number;
   /** In the scrolled content, in pixels. */
   readonly topPx: number;
   readonly isAt: boolean;
+  readonly columns: readonly Column[];
   /** Undefined until it is loaded. */
   readonly market: ListedMarket | undefined;
-  readonly midpoints: Midpoints | undefined;
 }
 
-function MarketRow({ index, topPx, isAt, market, midpoints, href, stateOf, nowMs }: MarketRowContent) {
-  const row = {
-    id: rowId(index),
-    'aria-rowindex': index + 2,
-    'aria-selected': isAt,
-    style: { transform: `translateY(${topPx}px)` },
-  } as const;
-  if (market === undefined) {
-    return (
-      <tr {...row} class="market missing" aria-busy="true">
-        <td>Loading …</td>
-      </tr>
-    );
-  }
-  const { day, times } = windowText(market.startTime, market.endTime);
+function MarketRow({ index, topPx, isAt, columns, market, ...shown }: MarketRowContent) {
   return (
-    <tr {...row} class="market">
-      <td class="window">
-        <span class="quiet">{day}</span> {times}
-      </td>
-      <td class="slug">
-        <a href={href(market)} tabIndex={-1}>
-          {market.slug}
-        </a>
-      </td>
-      <td class="mid">{midpoints && <Sparkline values={shownMidpoints(midpoints, market, nowMs())} />}</td>
-      <td class="winner">
-        <State state={stateOf(market)} />
-      </td>
-      {[market.priceStart, market.priceEnd].map((price, nth) => (
-        <td key={nth} class="number coin-price">
-          {price === null ? '' : axisText(price)}
-        </td>
-      ))}
-      <td class="number">{numberText(market.snapshotCount)}</td>
-      <td class="number part">{market.snapshotCount > 0 && <Recorded market={market} />}</td>
-      <td class="number volume">{market.volume === null ? <NotRecorded /> : CENTS.format(market.volume)}</td>
+    <tr
+      id={rowId(index)}
+      class={market === undefined ? 'market missing' : 'market'}
+      aria-rowindex={index + 2}
+      aria-selected={isAt}
+      aria-busy={market === undefined}
+      style={{ transform: `translateY(${topPx}px)` }}
+    >
+      {market === undefined ? (
+        <td>Loading …</td>
+      ) : (
+        columns.map(({ name, heading, cell }) => (
+          <td key={heading} class={name}>
+            {cell({ market, ...shown })}
+          </td>
+        ))
+      )}
     </tr>
   );
+}
+
+/** The rows that are visible, and how many there are: `21–32 of 1,000 markets`. */
+function placeText({ count = 0, hasMore }: PagedRows<ListedMarket>, { first, end }: RowWindow): string {
+  return `${numberText(first + 1)}–${numberText(end)} of ${hasMore ? 'at least ' : ''}${countText(count, 'market')}`;
+}
+
+function isRecorded({ snapshotCount }: ListedMarket): boolean {
+  return snapshotCount > 0;
 }
 
 /** `10 of 300`; with the reason of a zero. */
 function Recorded({ market: { recordedSeconds, windowSeconds } }: { readonly market: ListedMarket }) {
   const text = `${numberText(Math.floor(recordedSeconds))} of ${numberText(windowSeconds)}`;
   if (recordedSeconds > 0) return <>{text}</>;
-  return <abbr title="Its books are before or after its window, or more than 60 seconds apart">{text}</abbr>;
+  return <abbr title="Its books are outside of its window, or more than 60 seconds apart">{text}</abbr>;
 }
 
 /** The list is as high as its rows: the page scrolls, as on narrow screens. */
@@ -231,15 +302,13 @@ function isWhole({ scrollHeight, clientHeight }: HTMLElement): boolean {
   return scrollHeight <= clientHeight;
 }
 
-type Column = Exclude<(typeof COLUMNS)[number][2], undefined>;
-
-function orderBy(sort: MarketSort, by: Column | undefined): 'ascending' | 'descending' | undefined {
+function orderBy(sort: MarketSort, by: SortedBy | undefined): 'ascending' | 'descending' | undefined {
   if (by === undefined || !sort.endsWith(by)) return undefined;
   return sort.startsWith('-') ? 'descending' : 'ascending';
 }
 
 /** The largest and the latest first, at the second press the other way round. */
-function nextSort(sort: MarketSort, by: Column): MarketSort {
+function nextSort(sort: MarketSort, by: SortedBy): MarketSort {
   return sort === `-${by}` ? by : `-${by}`;
 }
 
@@ -251,11 +320,7 @@ function State({ state }: { readonly state: ReturnType<MarketListContent['stateO
 }
 
 function NotRecorded() {
-  return (
-    <span class="quiet" role="img" aria-label="not recorded" title="not recorded">
-      —
-    </span>
-  );
+  return <abbr title="not recorded">—</abbr>;
 }
 
 function rowId(index: number): string {

@@ -12,7 +12,7 @@ export function countText(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${nounText(count, noun)}`;
 }
 
-/** The price of a coin on an axis or in a list, rounded to cents, or to six digits where these are more: `90,460.21`, `2.12346`. */
+/** The price of a coin on an axis, rounded to cents, or to six digits where these are more: `90,460.21`, `2.12346`. */
 export function axisText(price: number): string {
   return SHORT.format(price);
 }
