@@ -8,7 +8,6 @@ import type { RateLimit } from '../http/plugins/rate-limit.ts';
 import { statusOf } from '../http/response/problem.ts';
 import type { Archive } from '../store/archive.ts';
 import type { Registry } from '../store/registry.ts';
-import { Form } from './form.tsx';
 import { type Page, pageOf } from './page.tsx';
 import type { Answer, PageRequest } from './page-request.ts';
 import { errorSentence, type RefusedForm } from './posted-form.ts';
@@ -17,6 +16,10 @@ export interface PageSettings {
   readonly title: string;
   /** The path of the page: its link in the menu is marked. */
   readonly path: string;
+  /** The page above this one. */
+  readonly back?: { readonly href: string; readonly name: string } | undefined;
+  /** The main action of the page, at the end of its title line. */
+  readonly action?: ComponentChildren;
   readonly scripts?: readonly BuiltAsset[];
   /** The form of the page that was refused: the page has the status of the refusal, and begins with the reason. */
   readonly refused?: RefusedForm | undefined;
@@ -49,7 +52,7 @@ export function personPage(
   settings: PageSettings,
   children: ComponentChildren,
 ): Page {
-  const { title, path, scripts, refused } = settings;
+  const { title, path, back, action, scripts, refused } = settings;
   const adminMenu = ADMIN_MENU.filter(({ href }) => hasPayments || href !== PAYMENTS_PATH);
   const content = (
     <div class="with-menu">
@@ -58,12 +61,15 @@ export function personPage(
         {account.role === 'admin' && <Menu label="Administration" links={adminMenu} path={path} />}
       </div>
       <div>
-        <div class="row spread">
+        <div class="title-line">
+          {back && (
+            <a class="back" href={back.href}>
+              {back.name}
+            </a>
+          )}
           {/* An address breaks before its @. */}
           <h1>{title.split(/(?=@)/).map((part, nth) => [nth > 0 && <wbr />, part])}</h1>
-          <Form class="row" action="/sign-out" button="Sign out" look="small">
-            <span class="quiet small long">Signed in as {account.email}</span>
-          </Form>
+          {action}
         </div>
         {refused !== undefined && (
           <p class="notice bad" role="alert">
@@ -74,7 +80,8 @@ export function personPage(
       </div>
     </div>
   );
-  return pageOf({ title, children: content, ...(scripts && { scripts }) }, refused && statusOf(refused.error));
+  const { email } = account;
+  return pageOf({ title, email, children: content, ...(scripts && { scripts }) }, refused && statusOf(refused.error));
 }
 
 interface MenuContent {

@@ -110,6 +110,7 @@ describe.skipIf(!HAS_CHROMIUM)('people and admins in a browser (needs Chromium, 
     await see(page, /is revoked: requests with it are refused/);
     expect(await statusWith(rotated)).toBe(401);
 
+    await press(page, /Signed in as/);
     await press(page, /Sign out/);
     await see(page, 'Send');
     await page.goto(`${origin}/account/keys`);

@@ -26,7 +26,7 @@ test.skipIf(!HAS_CHROMIUM)(
     ]);
     await page.getByRole('button', { name: /Copy the key/ }).click();
     await page.getByText('Copied').waitFor();
-    await page.getByRole('link', { name: /All keys/ }).click();
+    await page.locator('.back').click();
     await page.getByRole('link', { name: /Create a key/ }).click();
     await page.press('input[name=name]', 'Control+v');
     expect(await page.evaluate<string>('document.querySelector("input[name=name]").value')).toBe(key!);

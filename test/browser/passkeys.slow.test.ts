@@ -68,6 +68,7 @@ test.skipIf(!HAS_CHROMIUM)(
       await press(/Sign in as/);
     };
     const signOut = async () => {
+      await press(/Signed in as/);
       await press(/Sign out/);
       await shows(/Sign in with a passkey/);
     };

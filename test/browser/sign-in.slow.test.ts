@@ -39,6 +39,7 @@ test.skipIf(!HAS_CHROMIUM)(
     await shows(/Signed in as/);
     // Scripts of a page never see the cookie.
     expect(await page.evaluate<string>('document.cookie')).toBe('');
+    await button(/Signed in as/).click();
     await button(/Sign out/).click();
     await button(/Send/).waitFor();
 

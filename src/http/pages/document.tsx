@@ -8,6 +8,8 @@ export interface DocumentContent {
   /** The part of the site that the page belongs to; its link is marked. */
   readonly section?: Section | undefined;
   readonly hasAccounts: boolean;
+  /** The address of the person who is signed in: the bar has their menu. Undefined: the page is the same for everybody. */
+  readonly email?: string | undefined;
   /** `view`: as wide as the window. */
   readonly width?: 'narrow' | 'prose' | 'view';
   /** Scripts that improve a page that works without them. */
@@ -27,7 +29,7 @@ const SECTIONS = [
 
 /** A page as HTML: light and dark, from a phone's width. Its style sheet and logo are files of this host. */
 export function htmlDocument(document: DocumentContent): string {
-  const { title, section, hasAccounts, width, scripts = [], children } = document;
+  const { title, section, hasAccounts, email, width, scripts = [], children } = document;
   const page = (
     <html lang="en">
       <head>
@@ -44,7 +46,7 @@ export function htmlDocument(document: DocumentContent): string {
         <a class="skip" href="#content">
           Skip to content
         </a>
-        <Bar section={section} hasAccounts={hasAccounts} />
+        <Bar section={section} hasAccounts={hasAccounts} email={email} />
         <main id="content" class={width === undefined ? 'content' : `content ${width}`}>
           {children}
         </main>
@@ -79,8 +81,10 @@ function Foot({ hasAccounts }: Pick<DocumentContent, 'hasAccounts'>) {
 }
 
 /** The bar at the top of every page. */
-export function Bar({ section, hasAccounts }: Pick<DocumentContent, 'section' | 'hasAccounts'>) {
-  const shown = SECTIONS.filter(({ name }) => hasAccounts || (name !== 'Account' && name !== 'Pricing'));
+export function Bar({ section, hasAccounts, email }: Pick<DocumentContent, 'section' | 'hasAccounts' | 'email'>) {
+  const shown = SECTIONS.filter(({ name }) =>
+    name === 'Account' ? hasAccounts && email === undefined : hasAccounts || name !== 'Pricing',
+  );
   return (
     <header class="bar">
       <a class="brand" href="/">
@@ -95,6 +99,35 @@ export function Bar({ section, hasAccounts }: Pick<DocumentContent, 'section' | 
           </a>
         ))}
       </nav>
+      {email !== undefined && <AccountMenu email={email} />}
     </header>
+  );
+}
+
+/** A button with the address of the person. What it opens needs no script. */
+function AccountMenu({ email }: { readonly email: string }) {
+  return (
+    <>
+      <button class="account" type="button" popovertarget="account-menu" title={`Signed in as ${email}`}>
+        <span class="initial" aria-hidden="true">
+          {email.charAt(0).toUpperCase()}
+        </span>
+        <span class="who">
+          <span class="hidden">Signed in as </span>
+          {email}
+        </span>
+      </button>
+      <div id="account-menu" class="card account-menu" popover="auto">
+        <p class="quiet small long">{email}</p>
+        <a href="/account">Overview</a>
+        <a href="/account/keys">Keys</a>
+        <a href="/account/settings">Settings</a>
+        <form method="post" action="/sign-out">
+          <button class="button small wide" type="submit">
+            Sign out
+          </button>
+        </form>
+      </div>
+    </>
   );
 }

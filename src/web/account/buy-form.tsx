@@ -2,6 +2,8 @@ import type { Price } from '../../billing/billing.ts';
 import { Choice, Form } from '../form.tsx';
 
 export const PLAN_PATH = '/account/plan';
+/** The way back from what a plan leads to. */
+export const PLAN = { href: PLAN_PATH, name: 'Plan' } as const;
 
 /** A token, as the form names it. */
 export function priceId({ chain, token }: Price): string {

@@ -40,14 +40,24 @@ export function invoicePage(
   // The price includes the tax.
   const taxCents = Math.round((quote.priceCents * rate) / (10_000 + rate));
   const [path, back] = anyAccount
-    ? [PAYMENTS_PATH, <a href={PAYMENTS_PATH}>All payments</a>]
-    : [PLAN_PATH, <a href={`${PLAN_PATH}/${quote.id}`}>Receipt</a>];
+    ? [PAYMENTS_PATH, { href: PAYMENTS_PATH, name: 'Payments' }]
+    : [PLAN_PATH, { href: `${PLAN_PATH}/${quote.id}`, name: 'Receipt' }];
   const [amount, net, tax100] = [quote.priceCents, quote.priceCents - taxCents, taxCents].map((cents) =>
     usdText(cents / 100),
   );
   return personPage(
     person,
-    { title: `Invoice ${number}`, path, scripts: [COPY_SCRIPT] },
+    {
+      title: `Invoice ${number}`,
+      path,
+      back,
+      scripts: [COPY_SCRIPT],
+      action: (
+        <button class="button primary screen-only" type="button" data-print hidden>
+          Print or save as PDF
+        </button>
+      ),
+    },
     <>
       {state !== 'settled' && state !== 'final' && (
         <p class="notice bad">Cancelled: the network has undone the payment.</p>
@@ -103,12 +113,6 @@ export function invoicePage(
           }}
         />
       </article>
-      <p class="row screen-only">
-        <button class="button" type="button" data-print hidden>
-          Print or save as PDF
-        </button>
-        {back}
-      </p>
     </>,
   );
 }

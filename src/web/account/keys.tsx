@@ -24,6 +24,8 @@ import { lastRange } from '../usage/usage-range.tsx';
 import { shownKeyPage } from './new-key.tsx';
 
 const KEYS_PATH = '/account/keys';
+/** The way back to the list. */
+export const ALL_KEYS = { href: KEYS_PATH, name: 'Keys' } as const;
 /** The number of pinned keys that a warning names. */
 const PINNED_MAX = 10;
 
@@ -42,26 +44,26 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
   const requests = new Map(used.keys.map(({ name, series }) => [name, series.sum.requests]));
   return personPage(
     person,
-    { title: 'Keys', path: KEYS_PATH },
+    {
+      title: 'Keys',
+      path: KEYS_PATH,
+      action: keys.length > 0 && valid < allowed && (
+        <a class="button primary" href={`${KEYS_PATH}/new`}>
+          Create a key
+        </a>
+      ),
+    },
     <>
       {revoked?.accountId === id && revoked.revokedMs !== undefined && (
         <p class="notice good" role="status">
           {nameOf(revoked)} ({revoked.prefix}…) is revoked: requests with it are refused.
         </p>
       )}
-      <div class="row spread">
-        <p class="quiet">
-          {valid} {allowed === Infinity ? '' : `of ${allowed} `}valid{' '}
-          {valid === 1 && allowed === Infinity ? 'key' : 'keys'}
-        </p>
-        {keys.length === 0 ? null : valid < allowed ? (
-          <a class="button primary" href="/account/keys/new">
-            Create a key
-          </a>
-        ) : (
-          <p class="quiet">Revoke a key to create another one.</p>
-        )}
-      </div>
+      <p class="quiet">
+        {valid} {allowed === Infinity ? '' : `of ${allowed} `}valid{' '}
+        {valid === 1 && allowed === Infinity ? 'key' : 'keys'}
+        {valid >= allowed && '. Revoke a key to create another one.'}
+      </p>
       <Table
         label="Keys"
         columns={[
@@ -141,7 +143,7 @@ export async function keyPage(deps: WebDeps, person: Person, { parameter }: Page
   const { total } = await usageOf(service.activity.usage, [id], lastRange('30d', nowMs), nowMs);
   return personPage(
     person,
-    { title: nameOf(key), path: KEYS_PATH },
+    { title: nameOf(key), path: KEYS_PATH, back: ALL_KEYS },
     <>
       <Facts
         facts={{
@@ -181,9 +183,6 @@ export async function keyPage(deps: WebDeps, person: Person, { parameter }: Page
           The key stops working at once and for good. Its usage stays in your account.
         </Action>
       </div>
-      <p class="row small">
-        <a href={KEYS_PATH}>All keys</a>
-      </p>
     </>,
   );
 }

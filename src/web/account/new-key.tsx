@@ -9,6 +9,7 @@ import type { Answer } from '../page-request.ts';
 import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { instantField, type RefusedForm } from '../posted-form.ts';
 import { firstRequests } from './first-requests.ts';
+import { ALL_KEYS } from './keys.tsx';
 
 /** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
 export function newKeyPage(deps: WebDeps, person: Person): Answer {
@@ -37,7 +38,7 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
   const typed = (name: string) => refused?.typed.get(name) ?? '';
   return personPage(
     person,
-    { title: 'Create a key', path: '/account/keys', refused },
+    { title: 'Create a key', path: ALL_KEYS.href, back: ALL_KEYS, refused },
     <Form
       class="card"
       action="/account/keys/new"
@@ -72,7 +73,8 @@ export function shownKeyPage(deps: WebDeps, person: Person, { apiKey, key }: Iss
     person,
     {
       title: apiKey.rotatedMs === undefined ? 'Your new key' : 'Your rotated key',
-      path: '/account/keys',
+      path: ALL_KEYS.href,
+      back: ALL_KEYS,
       scripts: [COPY_SCRIPT],
     },
     <>
@@ -87,9 +89,6 @@ export function shownKeyPage(deps: WebDeps, person: Person, { apiKey, key }: Iss
         <Copyable id="command" label="Copy the command" text={command} />
       </div>
       <p class="row">
-        <a class="button" href="/account/keys">
-          All keys
-        </a>
         <a href="/docs">API reference</a>
       </p>
     </>,

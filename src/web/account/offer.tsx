@@ -18,7 +18,7 @@ import { numberText, usdText } from '../texts.ts';
 import { coinsText, grantedText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import type { WalletPayment } from '../wallet-payment.ts';
-import { PLAN_PATH } from './buy-form.tsx';
+import { PLAN, PLAN_PATH } from './buy-form.tsx';
 
 /** The two ways to pay a quote. Throws 'not-found' if payments are off, and 'gone' for a quote that has expired or whose token is gone. */
 export function offerPage(
@@ -44,7 +44,7 @@ export function offerPage(
   const payment: WalletPayment = { accepted, transfer, network, nowSeconds: Math.floor(nowMs / 1000) };
   return personPage(
     person,
-    { title: `Buy ${tier.name}`, path: PLAN_PATH, scripts: [COPY_SCRIPT, WALLET_SCRIPT] },
+    { title: `Buy ${tier.name}`, path: PLAN_PATH, back: PLAN, scripts: [COPY_SCRIPT, WALLET_SCRIPT] },
     <>
       <div class="card">
         <p class="price">
@@ -70,9 +70,6 @@ export function offerPage(
             ),
           }}
         />
-        <p class="small">
-          <a href={PLAN_PATH}>Choose another tier</a>
-        </p>
       </div>
       <h2>Pay with a wallet</h2>
       <div class="card">

@@ -40,7 +40,16 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
   const minutes = hasRequests ? await minutesOf(deps, account.id, nowMs) : [];
   return personPage(
     person,
-    { title: 'Your account', path: '/account', scripts: [COPY_SCRIPT] },
+    {
+      title: 'Overview',
+      path: '/account',
+      scripts: [COPY_SCRIPT],
+      action: hasRequests && (
+        <a class="button primary" href="/account/keys/new">
+          Create a key
+        </a>
+      ),
+    },
     <>
       <div class="cards">
         <Figure

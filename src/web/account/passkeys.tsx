@@ -81,7 +81,7 @@ export const PASSKEY_FORMS: PersonRoutes = {
 function codesPage(person: Person, codes: readonly string[]): Answer {
   return personPage(
     person,
-    { title: 'Your recovery codes', path: PATH, scripts: [COPY_SCRIPT] },
+    { title: 'Your recovery codes', path: PATH, back: { href: PATH, name: 'Settings' }, scripts: [COPY_SCRIPT] },
     <>
       <p class="notice warn">
         Keep these codes: they are shown only on this page. Each signs you in once if you lose your passkey, after a
@@ -90,7 +90,6 @@ function codesPage(person: Person, codes: readonly string[]): Answer {
       <div class="card">
         <Copyable id="codes" label="Copy the codes" text={codes.join('\n')} />
       </div>
-      <a href={PATH}>Your settings</a>
     </>,
   );
 }

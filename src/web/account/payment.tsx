@@ -9,7 +9,7 @@ import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from
 import { State, Transaction, tokenText } from '../shown-payment.tsx';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import { PLAN_PATH, priceId } from './buy-form.tsx';
+import { PLAN, PLAN_PATH, priceId } from './buy-form.tsx';
 import { offerPage } from './offer.tsx';
 
 /** GET /account/plan/{quote}: an offer, or the receipt of its payment. */
@@ -31,7 +31,16 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
   }));
   return personPage(
     person,
-    { title: 'Receipt', path: PLAN_PATH },
+    {
+      title: 'Receipt',
+      path: PLAN_PATH,
+      back: PLAN,
+      action: payment.invoice !== undefined && (
+        <a class="button" href={`${pathOf(quote)}/invoice`}>
+          Invoice {payment.invoice}
+        </a>
+      ),
+    },
     <>
       {state === 'pending' && (
         <p class="notice warn" role="status">
@@ -68,10 +77,6 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
           Payment: <code>{id}</code>,
         }}
       />
-      <p class="row small">
-        <a href={PLAN_PATH}>Plan and receipts</a>
-        {payment.invoice !== undefined && <a href={`${pathOf(quote)}/invoice`}>Invoice {payment.invoice}</a>}
-      </p>
     </>,
   );
 }

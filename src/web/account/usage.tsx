@@ -41,7 +41,16 @@ export async function usagePage(deps: WebDeps, person: Person, request: PageRequ
   const keys = new Map(database.read(() => shown.map((id) => [id, apiKeys.find(id)!])));
   return personPage(
     person,
-    { title: 'Usage', path: USAGE_PATH, scripts: [USAGE_SCRIPT] },
+    {
+      title: 'Usage',
+      path: USAGE_PATH,
+      scripts: [USAGE_SCRIPT],
+      action: used.keys.length > 0 && (
+        <a class="button" href={linkTo(`${USAGE_PATH}/csv`, Object.fromEntries(request.query))}>
+          Download CSV
+        </a>
+      ),
+    },
     <>
       <RangeForm path={USAGE_PATH} range={range} keyId={keyId}>
         <Choice label="By" name="by" options={Object.entries({ hour: 'Hour', day: 'Day' })} chosen={range.interval} />
@@ -53,7 +62,7 @@ export async function usagePage(deps: WebDeps, person: Person, request: PageRequ
         />
       </RangeForm>
       <Limited range={range} used={used} />
-      <UsageFigures used={used} keys={keys} file={linkTo(`${USAGE_PATH}/csv`, Object.fromEntries(request.query))} />
+      <UsageFigures used={used} keys={keys} />
     </>,
   );
 }
@@ -97,12 +106,10 @@ interface UsageFiguresContent {
   readonly used: AccountUsage;
   /** Those on the page. */
   readonly keys: ReadonlyMap<string, ApiKey>;
-  /** Link to the file with the usage. */
-  readonly file: string;
 }
 
 /** Sums, a chart and tables of the same usage. */
-function UsageFigures({ used, keys, file }: UsageFiguresContent) {
+function UsageFigures({ used, keys }: UsageFiguresContent) {
   if (used.keys.length === 0) {
     return (
       <div class="card empty">
@@ -145,8 +152,7 @@ function UsageFigures({ used, keys, file }: UsageFiguresContent) {
       />
       <Intervals used={used} />
       <p class="quiet small">
-        Times are in UTC; the hour and the day that are not over yet count.{' '}
-        <a href={file}>Download the usage by key and route as CSV</a>.
+        Times are in UTC; the hour and the day that are not over yet count. The file has the usage by key and route.
       </p>
     </>
   );

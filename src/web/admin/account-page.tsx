@@ -70,7 +70,13 @@ export async function pageOfAccount(
   const isDeleted = account.deletedMs !== undefined;
   return personPage(
     person,
-    { title: account.email, path: ACCOUNTS_PATH, refused, ...(link !== undefined && { scripts: [COPY_SCRIPT] }) },
+    {
+      title: account.email,
+      path: ACCOUNTS_PATH,
+      back: { href: ACCOUNTS_PATH, name: 'Accounts' },
+      refused,
+      ...(link !== undefined && { scripts: [COPY_SCRIPT] }),
+    },
     <>
       {link !== undefined && <NewLink email={account.email} link={link} />}
       <Facts facts={factsOf(account, total.sum)} />

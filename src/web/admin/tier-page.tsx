@@ -46,7 +46,7 @@ function pageOfTier({ registry, nowMs }: WebDeps, person: Person, id: string, re
   const affected = affectedByTier(registry, nowMs(), id);
   return personPage(
     person,
-    { title: `Tier ${tier.name}`, path: TIERS_PATH, refused },
+    { title: tier.name, path: TIERS_PATH, back: { href: TIERS_PATH, name: 'Tiers' }, refused },
     <>
       <p class="quiet">A change applies to all accounts and keys that have this tier, from their next request on.</p>
       {tier.retiredMs !== undefined && (

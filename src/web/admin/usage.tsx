@@ -25,7 +25,16 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
   const rest = account.length - ACCOUNTS_MAX;
   return personPage(
     person,
-    { title: 'Usage of all accounts', path: SERVICE_USAGE_PATH, scripts: [USAGE_SCRIPT] },
+    {
+      title: 'Usage of all accounts',
+      path: SERVICE_USAGE_PATH,
+      scripts: [USAGE_SCRIPT],
+      action: (
+        <a class="button" href={linkTo(`${SERVICE_USAGE_PATH}/csv`, Object.fromEntries(query))}>
+          Download CSV
+        </a>
+      ),
+    },
     <>
       <RangeForm path={SERVICE_USAGE_PATH} range={range} onlyDays />
       <UsageTotals sum={used.total.sum} />
@@ -42,8 +51,7 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
       />
       <p class="quiet small">
         {rest > 0 && `${numberText(rest)} more accounts with fewer requests are in the file. `}
-        Days are in UTC; today counts. A key counts for the tier that it has now.{' '}
-        <a href={linkTo(`${SERVICE_USAGE_PATH}/csv`, Object.fromEntries(query))}>Download all accounts as CSV</a>.
+        Days are in UTC; today counts. A key counts for the tier that it has now. The file has all accounts.
       </p>
     </>,
   );
