@@ -3,6 +3,7 @@ import type { ApiKey } from '../domain/api-key.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type InstantMs, instantOrNull } from '../domain/instant.ts';
+import { RefusedField } from '../domain/refused-field.ts';
 import { DAY_MS } from '../domain/usage.ts';
 import { type IssuedKey, isUsable, type NewKey, type SettableField } from '../store/api-keys.ts';
 import type { Registry } from '../store/registry.ts';
@@ -197,7 +198,8 @@ function refuseInvalid({ tiers }: Registry, nowMs: InstantMs, { name, tier, expi
   refuseUnprintableName(name);
   if (tier !== undefined) tiers.offered(tier);
   if (expiresMs > nowMs) return;
-  throw new DomainError('invalid-parameter', 'the end of the key is in the past: choose a later instant');
+  const message = 'the end of the key is in the past: choose a later instant';
+  throw new RefusedField('expires', 'invalid-parameter', message);
 }
 
 /** Throws 'conflict' if the account may not have another valid key. */

@@ -2,6 +2,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { isAddress } from '../domain/loopback.ts';
+import { RefusedField } from '../domain/refused-field.ts';
 import { DAY_MS } from '../domain/usage.ts';
 import { Passkeys } from '../store/passkeys.ts';
 import { passkeyMail, settingMail } from './account-mails.ts';
@@ -228,7 +229,8 @@ export class AccountPasskeys {
       return isRight ? this.#open(accountId, 'recovery-code', browser) : undefined;
     });
     if (opened !== undefined) return opened;
-    throw new DomainError('forbidden', 'this recovery code is wrong, or was used already: type another one');
+    const message = 'this recovery code is wrong, or was used already: type another one';
+    throw new RefusedField('code', 'forbidden', message);
   }
 
   /** Within a write of accounts.db. */

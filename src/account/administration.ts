@@ -1,6 +1,7 @@
 import type { Account, AccountGrant, Role } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type InstantMs, instantOrNull } from '../domain/instant.ts';
+import { RefusedField } from '../domain/refused-field.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { NewAccount } from '../store/accounts.ts';
 import type { Registry } from '../store/registry.ts';
@@ -81,7 +82,8 @@ export function createAccount(change: Change, account: NewAccount): Account {
 export function grantTier(change: Change, accountId: number, tier: string, untilMs?: InstantMs): AccountGrant {
   const { registry, nowMs } = change;
   if (untilMs !== undefined && untilMs <= nowMs) {
-    throw new DomainError('invalid-parameter', 'the end of the grant is in the past: choose a later instant');
+    const message = 'the end of the grant is in the past: choose a later instant';
+    throw new RefusedField('until', 'invalid-parameter', message);
   }
   return changeAccount(change, accountId, () => {
     const request = { accountId, tier: registry.tiers.offered(tier).id, source: 'operator', startsMs: nowMs } as const;

@@ -2,6 +2,7 @@ import { type Account, isOfProgram } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
+import { RefusedField } from '../domain/refused-field.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
 import { changedMails, confirmationMail, takenMail } from './account-mails.ts';
 import type { SignedIn } from './account-sessions.ts';
@@ -44,13 +45,16 @@ export class EmailChange {
     refuseOldSignIn(person, nowMs);
     const email = emailAddress(typed);
     if (email === account.email) {
-      throw new DomainError('invalid-parameter', 'your account has this address already: type another one');
+      const message = 'your account has this address already: type another one';
+      throw new RefusedField('email', 'invalid-parameter', message);
     }
     if (isOfProgram(email) || isOfProgram(account.email)) {
-      throw new DomainError('forbidden', 'the accounts of this program keep their addresses: type another one');
+      const message = 'the accounts of this program keep their addresses: type another one';
+      throw new RefusedField('email', 'forbidden', message);
     }
     if (signUp.policy === 'invited' && !admitsNew(signUp, email)) {
-      throw new DomainError('forbidden', 'this service allows no addresses of this domain: ask its operator');
+      const message = 'this service allows no addresses of this domain: ask its operator';
+      throw new RefusedField('email', 'forbidden', message);
     }
     const holder = accountsDatabase.read(() => accounts.findByEmail(email));
     const link = randomToken();

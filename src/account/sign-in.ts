@@ -4,6 +4,7 @@ import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { randomToken } from '../domain/random-token.ts';
+import { RefusedField } from '../domain/refused-field.ts';
 import type { Identity } from '../store/identities.ts';
 import { ATTEMPT_MS, CODE_TRIES_MAX, networkOf } from '../store/sign-in-attempts.ts';
 import { signInMail } from './account-mails.ts';
@@ -148,12 +149,9 @@ export class SignIn {
     if (isRight) return this.enter(attempt, browser, clock());
     this.#recordFailure(attempt);
     const left = CODE_TRIES_MAX - attempt.codeTries - 1;
-    throw new DomainError(
-      'forbidden',
-      left === 0
-        ? TRIED_TOO_OFTEN
-        : `this code is wrong: compare it with the mail; ${left} of ${CODE_TRIES_MAX} tries are left`,
-    );
+    if (left === 0) throw new DomainError('forbidden', TRIED_TOO_OFTEN);
+    const message = `this code is wrong: compare it with the mail; ${left} of ${CODE_TRIES_MAX} tries are left`;
+    throw new RefusedField('code', 'forbidden', message);
   }
 
   /**

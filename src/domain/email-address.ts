@@ -1,4 +1,4 @@
-import { DomainError } from './errors.ts';
+import { RefusedField } from './refused-field.ts';
 
 /** RFC 5321, 4.5.3.1: octets of the local part and of the whole address. */
 const LOCAL_CHARS_MAX = 64;
@@ -29,7 +29,8 @@ export function parseEmailAddress(text: string): string | undefined {
 export function emailAddress(text: string, what = 'that'): string {
   const parsed = parseEmailAddress(text);
   if (parsed !== undefined) return parsed;
-  throw new DomainError(
+  throw new RefusedField(
+    'email',
     'invalid-parameter',
     `${what} is not an e-mail address: give one like you@example.com, with letters, digits and . _ - + ' before the @`,
   );

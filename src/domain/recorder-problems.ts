@@ -2,7 +2,8 @@ import { countText } from './count-text.ts';
 import { formatInstant, type InstantMs } from './instant.ts';
 import type { RecorderReading, RecorderStatus } from './recorder-status.ts';
 
-const LAG_MS_MAX = 60_000;
+/** An archive that is further behind the journal is a problem. */
+export const LAG_MS_MAX = 60_000;
 const OPEN_GAP_MS_MAX = 60_000;
 /** Missed windows are a problem for this long. */
 const MISSED_MS = 3_600_000;

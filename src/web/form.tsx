@@ -1,10 +1,13 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { RefusedField } from '../domain/refused-field.ts';
+import { errorSentence, type RefusedForm } from './posted-form.ts';
 
 interface FormContent {
   readonly action: string;
   readonly method?: 'get' | 'post';
   /** Fields that are sent and not shown. */
   readonly hidden?: Readonly<Record<string, string | number>>;
+  readonly id?: string;
   readonly class?: string;
   /** The label of the button that sends the form. */
   readonly button: string;
@@ -17,14 +20,14 @@ interface FormContent {
 
 /** A form with one button at its end. */
 export function Form(content: FormContent) {
-  const { action, method = 'post', hidden = {}, class: classes, button, look = '', link, children } = content;
+  const { action, method = 'post', hidden = {}, id, class: classes, button, look = '', link, children } = content;
   const submit = (
     <button class={`button ${look}`.trim()} type="submit">
       {button}
     </button>
   );
   return (
-    <form class={classes} method={method} action={action}>
+    <form id={id} class={classes} method={method} action={action}>
       {Object.entries(hidden).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}
@@ -36,21 +39,38 @@ export function Form(content: FormContent) {
 
 type FieldContent = JSX.IntrinsicElements['input'] & {
   readonly label: string;
+  readonly name: string;
   /** A hint, which is shown below the input. */
   readonly children?: ComponentChildren;
+  /** The form that was refused: the field has what was typed, and the reason if it is about this field. */
+  readonly refused?: RefusedForm | undefined;
 };
 
-export function Field({ label, children, ...input }: FieldContent) {
+export function Field({ label, children, refused, ...input }: FieldContent) {
+  const { name } = input;
+  const typed = refused?.typed.get(name) ?? undefined;
+  const { error } = refused?.error instanceof RefusedField && refused.error.field === name ? refused : {};
+  const id = `${name}-refused`;
   return (
     <label class="field">
       {label}
-      <input class="input" {...input} />
+      <input
+        class="input"
+        {...input}
+        {...(typed !== undefined && { value: typed })}
+        {...(error && { autofocus: true, 'aria-invalid': true, 'aria-describedby': id })}
+      />
+      {error && (
+        <span id={id} class="refused" role="alert">
+          {errorSentence(error)}
+        </span>
+      )}
       {children && <span class="hint">{children}</span>}
     </label>
   );
 }
 
-type TimeContent = Pick<FieldContent, 'label' | 'name' | 'value' | 'required' | 'children'>;
+type TimeContent = Pick<FieldContent, 'label' | 'name' | 'value' | 'required' | 'children' | 'refused'>;
 
 /** A day as text: a browser's own field of a date has the order of its language. */
 export function DayField(content: TimeContent) {

@@ -3,6 +3,7 @@ import type { AccountService } from '../account/account-service.ts';
 import type { SignedIn } from '../account/account-sessions.ts';
 import type { PersonalChange } from '../account/change.ts';
 import type { Billing } from '../billing/billing.ts';
+import { RefusedField } from '../domain/refused-field.ts';
 import type { BuiltAsset } from '../http/pages/built-asset.ts';
 import type { RateLimit } from '../http/plugins/rate-limit.ts';
 import { statusOf } from '../http/response/problem.ts';
@@ -10,7 +11,7 @@ import type { Archive } from '../store/archive.ts';
 import type { Registry } from '../store/registry.ts';
 import { type Page, pageOf } from './page.tsx';
 import type { Answer, PageRequest } from './page-request.ts';
-import { errorSentence, type RefusedForm } from './posted-form.ts';
+import { corrected, errorSentence, type RefusedForm } from './posted-form.ts';
 
 export interface PageSettings {
   readonly title: string;
@@ -21,7 +22,7 @@ export interface PageSettings {
   /** The main action of the page, at the end of its title line. */
   readonly action?: ComponentChildren;
   readonly scripts?: readonly BuiltAsset[];
-  /** The form of the page that was refused: the page has the status of the refusal, and begins with the reason. */
+  /** The form of the page that was refused: the page has the status of the refusal. It begins with the reason, or a field has it. */
   readonly refused?: RefusedForm | undefined;
 }
 
@@ -71,7 +72,7 @@ export function personPage(
           <h1>{title.split(/(?=@)/).map((part, nth) => [nth > 0 && <wbr />, part])}</h1>
           {action}
         </div>
-        {refused !== undefined && (
+        {refused !== undefined && !(refused.error instanceof RefusedField) && (
           <p class="notice bad" role="alert">
             {errorSentence(refused.error)}
           </p>
@@ -137,11 +138,15 @@ interface PostedForm extends WebDeps {
   readonly change: PersonalChange;
 }
 
-/** Handles a form after it was read. */
-export function posted(work: (sent: PostedForm) => Answer | Promise<Answer>): PersonHandler {
+/** Handles a form after it was read. `again`: the page that has the form, for a refusal that is about one field. */
+export function posted(
+  work: (sent: PostedForm) => Answer | Promise<Answer>,
+  again?: (sent: PostedForm, refused: RefusedForm) => Answer | Promise<Answer>,
+): PersonHandler {
   return async (deps, person, request) => {
     const form = await request.form();
     const change = { registry: deps.registry, nowMs: deps.nowMs(), actor: person };
-    return await work({ ...deps, person, request, form, change, field: (name) => form.get(name) ?? '' });
+    const sent = { ...deps, person, request, form, change, field: (name: string) => form.get(name) ?? '' };
+    return await corrected(form, () => work(sent), again && ((refused) => again(sent, refused)));
   };
 }

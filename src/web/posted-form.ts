@@ -1,5 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
 import { type InstantMs, parseIso } from '../domain/instant.ts';
+import { RefusedField } from '../domain/refused-field.ts';
 import { bodyOf, mediaTypeOf } from '../http/request-body.ts';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
@@ -35,7 +36,8 @@ export function instantField(form: URLSearchParams, name: string): InstantMs | u
   if (text === '') return undefined;
   const instantMs = parseIso(text) ?? parseIso(`${text}Z`);
   if (instantMs !== undefined) return instantMs;
-  throw new DomainError('invalid-parameter', `'${name}' is not a time: write one like 2026-12-31 23:59, in UTC`);
+  const message = 'this is not a time: write one like 2026-12-31 23:59, in UTC';
+  throw new RefusedField(name, 'invalid-parameter', message);
 }
 
 /** A form that was refused: its page shows the reason and what was typed. */
@@ -53,6 +55,20 @@ export function refusedForm(typed: URLSearchParams, work: () => void): RefusedFo
     if (!(error instanceof DomainError) || (error.kind !== 'invalid-parameter' && error.kind !== 'conflict'))
       throw error;
     return { error, typed };
+  }
+}
+
+/** Runs `work` for a form, and `again` if it is refused because of one field. Without `again` it throws as `work` does. */
+export async function corrected<Result>(
+  typed: URLSearchParams,
+  work: () => Result | Promise<Result>,
+  again: ((refused: RefusedForm) => Result | Promise<Result>) | undefined,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (again === undefined || !(error instanceof RefusedField)) throw error;
+    return await again({ error, typed });
   }
 }
 

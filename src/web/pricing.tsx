@@ -8,7 +8,7 @@ import { respond } from '../http/response/response.ts';
 import type { Registry } from '../store/registry.ts';
 import { cookiesOf } from './cookies.ts';
 import type { WebDeps } from './person-page.tsx';
-import { AskOperator, TierCard } from './tier-card.tsx';
+import { AskOperator, compared, TierCard } from './tier-card.tsx';
 
 interface PricingDeps extends Pick<WebDeps, 'contact' | 'nowMs'> {
   readonly registry: Registry;
@@ -29,22 +29,31 @@ export function pricingSite({ registry, billing, contact, service, nowMs }: Pric
       ownTier: account && registry.accountTiers.at(account.id, nowMs()).tier.id,
     }));
     const isSold = (tier: Tier) => tokens !== undefined && (tier.monthlyPriceUsd ?? 0) > 0;
+    const { grants, shared } = compared(tiers);
+    const recommended = tiers.find((tier) => (tier.monthlyPriceUsd ?? 0) > 0);
+    const isByOperator = contact === undefined && hasAccounts && ownTier === undefined;
     const children = (
       <>
         <h1>Pricing</h1>
-        <p class="lead">One API for all tiers: they differ in coins, requests and data.</p>
+        <p class="lead">{shared}</p>
         <div class="cards tiers">
           {tiers.map((tier) => (
-            <TierCard key={tier.id} tier={tier} isPresent={tier.id === ownTier}>
+            <TierCard
+              key={tier.id}
+              tier={tier}
+              grants={grants}
+              isPresent={tier.id === ownTier}
+              isRecommended={ownTier === undefined && tier === recommended}
+            >
               <TierAction tier={tier} isSold={isSold(tier)} {...{ ownTier, contact, hasAccounts }} />
             </TierCard>
           ))}
         </div>
-        {tiers.some(isSold) && (
-          <p class="quiet small">
-            A tier lasts 30 days, paid with {tokens!.join(', ')}. Nothing is charged automatically.
-          </p>
-        )}
+        <p class="quiet small">
+          {tiers.some(isSold) &&
+            `A tier lasts 30 days, paid with ${tokens!.join(', ')}. Nothing is charged automatically. `}
+          {isByOperator && 'The operator of this service can give the other tiers to your account.'}
+        </p>
       </>
     );
     const page = htmlDocument({ title: 'Pricing', section: 'Pricing', hasAccounts, children });
@@ -70,5 +79,5 @@ function TierAction({ tier, isSold, ownTier, contact, hasAccounts }: ActionConte
   if (isSold && hasAccounts) return link('/account/plan', `Buy ${tier.name}`, 'primary wide');
   if (!hasAccounts || tier.monthlyPriceUsd !== 0)
     return <AskOperator contact={contact} isVisitor={hasAccounts && ownTier === undefined} />;
-  return ownTier === undefined ? link('/account', 'Start free', 'primary wide') : link('/account/plan', 'Your plan');
+  return ownTier === undefined ? link('/account', 'Start free') : link('/account/plan', 'Your plan');
 }

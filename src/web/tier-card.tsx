@@ -17,19 +17,24 @@ interface TierCardContent {
   readonly tier: Tier;
   /** The tier of the person who sees it. */
   readonly isPresent: boolean;
+  /** Most people want it. */
+  readonly isRecommended?: boolean;
+  /** The routes that not all tiers beside it have. */
+  readonly grants: readonly Grant[];
   /** The action that the person can take. */
   readonly children: ComponentChildren;
 }
 
 /** A tier to choose: its price, limits, and each route with a sign whether it is granted. The parts of cards that are beside each other are in line. */
-export function TierCard({ tier, isPresent, children }: TierCardContent) {
+export function TierCard({ tier, isPresent, isRecommended = false, grants, children }: TierCardContent) {
   const price = priceText(tier);
   const hasTerm = (tier.monthlyPriceUsd ?? 0) > 0;
   return (
-    <section class={isPresent ? 'card tier chosen' : 'card tier'}>
+    <section class={isPresent || isRecommended ? 'card tier chosen' : 'card tier'}>
       <div class="row spread">
         <h2>{tier.name}</h2>
         {isPresent && <span class="badge accent">your tier</span>}
+        {isRecommended && <span class="badge accent">recommended</span>}
       </div>
       <div class="price">
         {hasTerm ? price.slice(0, -TERM.length) : price}
@@ -40,13 +45,10 @@ export function TierCard({ tier, isPresent, children }: TierCardContent) {
         facts={{
           Coins: coinsText(tier),
           'Requests per key': `${numberText(tier.requestsPerMinute)} a minute`,
-          // No tier has a limit of either.
-          History: 'From the first recording',
-          Depth: grantsRoute(tier, 'snapshots') ? 'Every recorded level' : 'No books',
         }}
       />
       <ul class="grants">
-        {GRANTS.map((grant) => (
+        {grants.map((grant) => (
           <li key={grant} class={grantsRoute(tier, grant) ? 'granted' : 'quiet'}>
             {GRANT_NAMES[grant]}
             {!grantsRoute(tier, grant) && <span class="hidden"> (not included)</span>}
@@ -56,6 +58,15 @@ export function TierCard({ tier, isPresent, children }: TierCardContent) {
       <div>{children}</div>
     </section>
   );
+}
+
+/** The routes that some of these tiers lack, and a sentence about what all of them have. */
+export function compared(tiers: readonly Tier[]): { readonly grants: readonly Grant[]; readonly shared: string } {
+  const isOfAll = (grant: Grant) => tiers.every((tier) => grantsRoute(tier, grant));
+  const names = GRANTS.filter(isOfAll).map((grant) => GRANT_NAMES[grant].toLowerCase());
+  const included = names.length === 0 ? '' : `, with ${names.join(' and ')}`;
+  const shared = `All tiers have the history from the first recording${included}. Order books have every recorded level.`;
+  return { grants: GRANTS.filter((grant) => !isOfAll(grant)), shared };
 }
 
 /** How to get a tier that cannot be bought here. `isVisitor`: nobody is signed in, and there are accounts. */
@@ -68,12 +79,9 @@ export function AskOperator({
 }) {
   if (contact === undefined && isVisitor) {
     return (
-      <>
-        <p class="quiet small">The operator of this service can give this tier to your account.</p>
-        <a class="button wide" href="/account">
-          Sign in
-        </a>
-      </>
+      <a class="button wide" href="/account">
+        Sign in
+      </a>
     );
   }
   if (contact === undefined) return <p class="quiet small">Only the operator of this service can give it to you.</p>;

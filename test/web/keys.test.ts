@@ -156,7 +156,7 @@ test('A form that is refused keeps what was typed', async () => {
   const ada = await site.signedIn(ADA);
   const cases: [Record<string, string>, string][] = [
     [{ expires: '2020-01-01T00:00' }, 'The end of the key is in the past'],
-    [{ expires: '2020-02-30T00:00' }, '&#x27;expires&#x27; is not a time'],
+    [{ expires: '2020-02-30T00:00' }, 'This is not a time'],
     [{ asOf: 'yesterday' }, 'is not a time'],
     [{ name: `"><script>${'x'.repeat(100)}` }, 'A name must have 1 to 100 printable characters'],
   ];

@@ -27,10 +27,7 @@ async function pageWith(status: RecorderStatus | undefined, query = '') {
 }
 
 const noticesIn = (page: string) =>
-  [...page.matchAll(/<p class="notice[^"]*" role="(\w+)">(.*?)<\/p>/gs)].map(([, role, text]) => [
-    role,
-    plainText(text!),
-  ]);
+  [...page.matchAll(/<p class="state" role="(\w+)">(.*?)<\/p>/gs)].map(([, role, text]) => [role, plainText(text!)]);
 
 test('An admin finds the page of the recorder in the menu, which says so where none ever ran.', async () => {
   const { text } = await pageWith(undefined);
@@ -65,6 +62,17 @@ test('The page has what record status shows: a sentence, figures, sockets and wi
     recorderStatus(now).windows.map(({ state }) => state),
   );
   expect(text.match(/There are none\./g)).toHaveLength(2);
+});
+
+test('The page begins with one state: recording, behind, with problems, or not running since a time.', async () => {
+  const now = site.people.nowMs();
+  const headline = async (status: RecorderStatus | undefined) =>
+    plainText(/<section class="card headline[^>]*>.*?<h2>(.*?)<\/h2>/s.exec((await pageWith(status)).text)![1]!);
+  const journal = { ...recorderStatus(now).journal, storedMs: now - 90_000, writtenUntilMs: now };
+  expect(await headline(undefined)).toBe('Not set up');
+  expect(await headline(recorderStatus(now))).toBe('Recording');
+  expect(await headline(recorderStatus(now, { journal }))).toBe('Recording, behind by 90.0 s, with 1 problem');
+  expect(await headline(recorderStatus(now - 10_001))).toBe(`Not running since ${timeText(now - 10_001)}`);
 });
 
 test('The page has the processes of a server of several, with the part of the requests that each got.', async () => {

@@ -200,7 +200,7 @@ test('The last 24 hours and 30 days are the same on the overview, the usage, the
   expect(plainText(overview)).toContain('Requests in 24 hours');
   expect(table(await opened('/admin/usage?last=30d'), 'Usage by account')[ADA]!.Requests).toBe(month);
   const { id } = site.people.registry.accounts.findByEmail(ADA)!;
-  expect(plainText(await opened(`/admin/accounts/${id}`))).toContain(`${month} requests and`);
+  expect(plainText(await opened(`/admin/accounts/${id}`))).toContain(`Requests in 30 days ${month} `);
   const keys = rowsOf(await opened('/account/keys'), 'Keys').map((row) =>
     Number(row['Requests in 30 days']!.replaceAll(',', '')),
   );

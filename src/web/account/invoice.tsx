@@ -52,11 +52,7 @@ export function invoicePage(
       path,
       back,
       scripts: [COPY_SCRIPT],
-      action: (
-        <button class="button primary screen-only" type="button" data-print hidden>
-          Print or save as PDF
-        </button>
-      ),
+      action: <PrintButton />,
     },
     <>
       {state !== 'settled' && state !== 'final' && (
@@ -114,6 +110,15 @@ export function invoicePage(
         />
       </article>
     </>,
+  );
+}
+
+/** COPY_SCRIPT shows it. */
+export function PrintButton() {
+  return (
+    <button class="button primary screen-only" type="button" data-print hidden>
+      Print or save as PDF
+    </button>
   );
 }
 

@@ -16,6 +16,7 @@ import { Action } from '../action.tsx';
 import { Field, Form } from '../form.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
+import type { RefusedForm } from '../posted-form.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
@@ -133,7 +134,12 @@ export function PinnedKeys({ keys, registry }: { readonly keys: readonly ApiKey[
 }
 
 /** GET /account/keys/{id}. */
-export async function keyPage(deps: WebDeps, person: Person, { parameter }: PageRequest): Promise<Answer> {
+export async function keyPage(
+  deps: WebDeps,
+  person: Person,
+  { parameter }: Pick<PageRequest, 'parameter'>,
+  refused?: RefusedForm,
+): Promise<Answer> {
   const { registry, service } = deps;
   const nowMs = deps.nowMs();
   const key = keysOf(registry, service.activity.usage, person.account.id).find(({ id }) => id === parameter);
@@ -143,7 +149,7 @@ export async function keyPage(deps: WebDeps, person: Person, { parameter }: Page
   const { total } = await usageOf(service.activity.usage, [id], lastRange('30d', nowMs), nowMs);
   return personPage(
     person,
-    { title: nameOf(key), path: KEYS_PATH, back: ALL_KEYS },
+    { title: nameOf(key), path: KEYS_PATH, back: ALL_KEYS, refused },
     <>
       <Facts
         facts={{
@@ -164,7 +170,7 @@ export async function keyPage(deps: WebDeps, person: Person, { parameter }: Page
       <h2>Change</h2>
       <div class="card">
         <Form action={`${KEYS_PATH}/rename`} hidden={{ key: id }} button="Rename">
-          <Field label="Name" name="name" value={key.name ?? ''} maxLength={100} autocomplete="off" />
+          <Field label="Name" name="name" value={key.name ?? ''} refused={refused} maxLength={100} autocomplete="off" />
         </Form>
         <Action
           label="Rotate"
@@ -188,9 +194,10 @@ export async function keyPage(deps: WebDeps, person: Person, { parameter }: Page
 }
 
 export const KEY_FORMS: PersonRoutes = {
-  [`${KEYS_PATH}/rename`]: posted(({ change, field }) => {
-    return redirect(`${KEYS_PATH}/${renameKey(change, field('key'), field('name')).id}`);
-  }),
+  [`${KEYS_PATH}/rename`]: posted(
+    ({ change, field }) => redirect(`${KEYS_PATH}/${renameKey(change, field('key'), field('name')).id}`),
+    ({ person, field, ...deps }, refused) => keyPage(deps, person, { parameter: field('key') }, refused),
+  ),
   // The answer shows the new key, and a form that is sent again rotates nothing.
   [`${KEYS_PATH}/rotate`]: posted(({ person, change, field, ...deps }) =>
     shownKeyPage(deps, person, rotateKey(change, field('key'), field('prefix'))),

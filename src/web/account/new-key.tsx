@@ -1,6 +1,5 @@
 import { createOwnKey } from '../../account/account-keys.ts';
 import { refuseOldSignIn } from '../../account/recent-sign-in.ts';
-import { DomainError } from '../../domain/errors.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
 import type { IssuedKey } from '../../store/api-keys.ts';
@@ -18,8 +17,8 @@ export function newKeyPage(deps: WebDeps, person: Person): Answer {
 }
 
 /** POST /account/keys/new. The answer shows the key, and a form that is sent again creates none. */
-export const createKey = posted(({ person, change, form, field, ...deps }) => {
-  try {
+export const createKey = posted(
+  ({ person, change, form, field, ...deps }) => {
     const issued = createOwnKey(change, {
       name: field('name').trim() || undefined,
       asOfMs: instantField(form, 'asOf'),
@@ -27,15 +26,12 @@ export const createKey = posted(({ person, change, form, field, ...deps }) => {
       keysBefore: Number(form.get('keysBefore')),
     });
     return shownKeyPage(deps, person, issued);
-  } catch (error) {
-    if (!(error instanceof DomainError) || error.kind !== 'invalid-parameter') throw error;
-    return formOf(deps, person, { error, typed: form });
-  }
-});
+  },
+  ({ person, ...deps }, refused) => formOf(deps, person, refused),
+);
 
 function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
   const keysBefore = registry.database.read(() => registry.apiKeys.ofAccount(person.account.id)).length;
-  const typed = (name: string) => refused?.typed.get(name) ?? '';
   return personPage(
     person,
     { title: 'Create a key', path: ALL_KEYS.href, back: ALL_KEYS, refused },
@@ -47,14 +43,14 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
       look="primary"
       link={<a href="/account/keys">Cancel</a>}
     >
-      <Field label="Name" name="name" value={typed('name')} maxLength={100} autocomplete="off">
+      <Field label="Name" name="name" refused={refused} maxLength={100} autocomplete="off">
         A name for your list of keys, such as the program or machine that uses it.
       </Field>
       <div class="fields">
-        <InstantField label="Expires (UTC)" name="expires" value={typed('expires')}>
+        <InstantField label="Expires (UTC)" name="expires" refused={refused}>
           The key stops working then. Leave it empty for a key that never expires.
         </InstantField>
-        <InstantField label="As of (UTC)" name="asOf" value={typed('asOf')}>
+        <InstantField label="As of (UTC)" name="asOf" refused={refused}>
           For backtests: answers have nothing later. Leave it empty for no limit.
         </InstantField>
       </div>

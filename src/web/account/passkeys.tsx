@@ -10,6 +10,7 @@ import { Time } from '../time.tsx';
 
 const PATH = '/account/settings';
 const ACTION = `${PATH}/passkeys`;
+const NONE = 'None yet. With a passkey, nobody signs in to your account by mail or a provider alone.';
 
 /** The passkeys of the person, and the forms that change them. */
 export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; readonly accountId: number }) {
@@ -21,24 +22,26 @@ export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; r
   }));
   return (
     <>
-      <Table
-        label="Passkeys"
-        isTitled
-        columns={[
-          { heading: 'Name', cell: ({ id, name }) => <span title={id}>{name}</span> },
-          { heading: 'Added', cell: ({ createdMs }) => <Time ms={createdMs} /> },
-          { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs ?? undefined} or="never" /> },
-          {
-            heading: '',
-            class: 'number',
-            cell: ({ id }) => (
-              <Form action={`${ACTION}/remove`} hidden={{ passkey: id }} button="Remove" look="small" />
-            ),
-          },
-        ]}
-        rows={passkeys}
-        empty="None yet. With a passkey, nobody signs in to your account by mail or a provider alone."
-      />
+      <h2>Passkeys</h2>
+      {passkeys.length > 0 && (
+        <Table
+          label="Passkeys"
+          columns={[
+            { heading: 'Name', cell: ({ id, name }) => <span title={id}>{name}</span> },
+            { heading: 'Added', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+            { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs ?? undefined} or="never" /> },
+            {
+              heading: '',
+              class: 'number',
+              cell: ({ id }) => (
+                <Form action={`${ACTION}/remove`} hidden={{ passkey: id }} button="Remove" look="small" />
+              ),
+            },
+          ]}
+          rows={passkeys}
+          empty=""
+        />
+      )}
       {passkeys.length > 0 && (
         <Form class="card" action={`${PATH}/recovery-codes`} button="New recovery codes">
           <p>
@@ -48,12 +51,16 @@ export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; r
       )}
       {deps.service.passkeys.arePossible ? (
         <PasskeyForm action={ACTION} button="Add a passkey">
+          {passkeys.length === 0 && <p>{NONE}</p>}
           <Field label="Name of the passkey" name="name" autocomplete="off" maxLength={100}>
             A name for this list. When the passkey is added, your other sessions end.
           </Field>
         </PasskeyForm>
       ) : (
-        <p class="card">Browsers have no passkeys for an address: open this service by a name, such as localhost.</p>
+        <div class="card">
+          {passkeys.length === 0 && <p>{NONE}</p>}
+          <p class="quiet">Browsers have no passkeys for an address: open this service by a name, such as localhost.</p>
+        </div>
       )}
     </>
   );

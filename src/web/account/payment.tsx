@@ -2,6 +2,7 @@ import { termOfPayment } from '../../billing/paid-grants.ts';
 import { signedPaymentIn } from '../../billing/x402.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Payment, PaymentQuote } from '../../domain/payment.ts';
+import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
@@ -10,6 +11,7 @@ import { State, Transaction, tokenText } from '../shown-payment.tsx';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
 import { PLAN, PLAN_PATH, priceId } from './buy-form.tsx';
+import { PrintButton } from './invoice.tsx';
 import { offerPage } from './offer.tsx';
 
 /** GET /account/plan/{quote}: an offer, or the receipt of its payment. */
@@ -35,11 +37,15 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
       title: 'Receipt',
       path: PLAN_PATH,
       back: PLAN,
-      action: payment.invoice !== undefined && (
-        <a class="button" href={`${pathOf(quote)}/invoice`}>
-          Invoice {payment.invoice}
-        </a>
-      ),
+      scripts: [COPY_SCRIPT],
+      action:
+        payment.invoice === undefined ? (
+          <PrintButton />
+        ) : (
+          <a class="button primary" href={`${pathOf(quote)}/invoice`}>
+            Invoice {payment.invoice}
+          </a>
+        ),
     },
     <>
       {state === 'pending' && (
@@ -53,30 +59,43 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
           The transfer can never be mined: nothing was paid.
         </p>
       )}
-      <Facts
-        facts={{
-          Amount: (
-            <>
-              <strong>{usdText(quote.priceCents / 100)}</strong> in {tokenText(billing, quote)}{' '}
-              <State payment={payment} />
-            </>
-          ),
-          Tier: `${tier.name}, 30 days`,
-          From: term && <Time ms={term.startsMs} />,
-          Until: term && <Time ms={term.endsMs} />,
-          Received: <Time ms={createdMs} />,
-          Transaction:
-            transaction === undefined ? (
-              'none yet'
-            ) : (
-              <Transaction billing={billing} network={quote.network} hash={transaction} />
+      <article class="card invoice">
+        <Facts
+          isCard={false}
+          facts={{
+            Amount: (
+              <>
+                <strong>{usdText(quote.priceCents / 100)}</strong> in {tokenText(billing, quote)}{' '}
+                <State payment={payment} />
+              </>
             ),
-          Refund: refund && <Transaction billing={billing} network={quote.network} hash={refund} />,
-          Payer: <code>{payer}</code>,
-          Receiver: <code>{quote.payTo}</code>,
-          Payment: <code>{id}</code>,
-        }}
-      />
+            Received: <Time ms={createdMs} />,
+            Payment: <code>{id}</code>,
+          }}
+        />
+        <Facts
+          isCard={false}
+          facts={{
+            Tier: `${tier.name}, 30 days`,
+            From: term && <Time ms={term.startsMs} />,
+            Until: term && <Time ms={term.endsMs} />,
+          }}
+        />
+        <Facts
+          isCard={false}
+          facts={{
+            Transaction:
+              transaction === undefined ? (
+                'none yet'
+              ) : (
+                <Transaction billing={billing} network={quote.network} hash={transaction} />
+              ),
+            Refund: refund && <Transaction billing={billing} network={quote.network} hash={refund} />,
+            Payer: <code>{payer}</code>,
+            Receiver: <code>{quote.payTo}</code>,
+          }}
+        />
+      </article>
     </>,
   );
 }

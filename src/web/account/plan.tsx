@@ -10,7 +10,7 @@ import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { amountColumn, State, transactionColumn } from '../shown-payment.tsx';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
-import { AskOperator, TierCard } from '../tier-card.tsx';
+import { AskOperator, compared, TierCard } from '../tier-card.tsx';
 import { tierName } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { BuyForm, PLAN_PATH } from './buy-form.tsx';
@@ -38,6 +38,7 @@ export function planPage(
   const prices = new Map(catalog.map((tier) => [tier.id, pricesFor({ registry, billing }, id, tier, nowMs)]));
   const unexpired = granted.filter(({ startsMs, endsMs: end = Infinity }) => Math.max(nowMs, startsMs) < end);
   const noEnd = unexpired.length === 0 ? 'Every account without a grant has this tier.' : 'This tier has no end.';
+  const differing = compared(catalog);
   const hasBuyable = catalog.some((tier) => prices.get(tier.id)!.length > 0);
   return personPage(
     person,
@@ -54,9 +55,10 @@ export function planPage(
       </div>
       {billing !== undefined && <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} registry={registry} />}
       <h2>Tiers</h2>
+      <p class="quiet">{differing.shared}</p>
       <div class="cards tiers">
         {catalog.map((tier) => (
-          <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id}>
+          <TierCard key={tier.id} tier={tier} grants={differing.grants} isPresent={tier.id === present.id}>
             <BuyForm prices={prices.get(tier.id)!} />
             {prices.get(tier.id)!.length === 0 && tier.id !== present.id && tier.monthlyPriceUsd !== 0 && (
               <AskOperator contact={contact} />

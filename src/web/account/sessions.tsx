@@ -55,7 +55,7 @@ export function sessionsPage({ registry, service }: WebDeps, person: Person): An
         rows={sessions}
         empty=""
       />
-      <Form class="card action" action="/account/sessions/end-all" button="Sign out everywhere" look="danger">
+      <Form class="card danger action" action="/account/sessions/end-all" button="Sign out everywhere" look="danger">
         <p>All sessions end, this one too. Keys go on working.</p>
       </Form>
       <h2>Latest sign-ins</h2>

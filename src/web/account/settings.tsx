@@ -1,12 +1,14 @@
 import { deleteOwnAccount } from '../../account/account-deletion.ts';
 import type { AccountService } from '../../account/account-service.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { RefusedField } from '../../domain/refused-field.ts';
 import { Identities, type LinkedIdentity } from '../../store/identities.ts';
 import { attemptCookie, sessionCookie } from '../cookies.ts';
 import { Field, Form } from '../form.tsx';
 import { formPage } from '../page.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
+import type { RefusedForm } from '../posted-form.ts';
 import { PASSKEY_SCRIPT } from '../scripts.ts';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
@@ -15,7 +17,13 @@ import { PasskeySettings } from './passkeys.tsx';
 const PATH = '/account/settings';
 
 /** GET /account/settings. */
-export function settingsPage(deps: WebDeps, person: Person, { query }: PageRequest): Answer {
+/** `refused`: the form that was, by the end of its path. */
+export function settingsPage(
+  deps: WebDeps,
+  person: Person,
+  { query }: PageRequest,
+  refused: { readonly email?: RefusedForm; readonly delete?: RefusedForm } = {},
+): Answer {
   const { registry, service } = deps;
   const { email, id } = person.account;
   const identities = registry.database.read(() => new Identities(registry.database).ofAccount(id));
@@ -27,7 +35,7 @@ export function settingsPage(deps: WebDeps, person: Person, { query }: PageReque
   };
   return personPage(
     person,
-    { title: 'Settings', path: PATH, scripts: [PASSKEY_SCRIPT] },
+    { title: 'Settings', path: PATH, scripts: [PASSKEY_SCRIPT], refused: refused.email ?? refused.delete },
     <>
       {Object.entries(notices).map(
         ([name, text]) =>
@@ -40,7 +48,7 @@ export function settingsPage(deps: WebDeps, person: Person, { query }: PageReque
       <h2>E-mail address</h2>
       <div class="card">
         {service.sendsMail ? (
-          <EmailForm email={email} />
+          <EmailForm email={email} refused={refused.email} />
         ) : (
           <p>
             Your address is <strong>{email}</strong>. This service sends no mail: ask its operator to change it.
@@ -50,19 +58,28 @@ export function settingsPage(deps: WebDeps, person: Person, { query }: PageReque
       {service.oidc.names.length > 0 && <Linked identities={identities} service={service} />}
       <PasskeySettings deps={deps} accountId={id} />
       <h2>Delete your account</h2>
-      <DeleteForm email={email} />
+      <DeleteForm email={email} refused={refused.delete} />
     </>,
   );
 }
 
-function EmailForm({ email }: { readonly email: string }) {
+interface AddressForm {
+  readonly email: string;
+  readonly refused: RefusedForm | undefined;
+}
+
+function EmailForm({ email, refused }: AddressForm) {
   return (
     <Form action="/account/settings/email" button="Send the link">
       <p>
         You sign in as <strong>{email}</strong>. To change that, open the link that this service sends to the new
         address. Your keys stay the same.
       </p>
-      <Field label="New e-mail address" type="email" name="email" autocomplete="email" required maxLength={254} />
+      <Field
+        {...{ label: 'New e-mail address', name: 'email', type: 'email', autocomplete: 'email', refused }}
+        required
+        maxLength={254}
+      />
     </Form>
   );
 }
@@ -114,17 +131,21 @@ export async function startLink({ service }: WebDeps, person: Person, request: P
   return redirect(url, attemptCookie(attemptToken));
 }
 
-function DeleteForm({ email }: { readonly email: string }) {
+function DeleteForm({ email, refused }: AddressForm) {
   return (
-    <div class="card">
+    <div class="card danger">
       <p>
         Your keys stop working at once, your grants end, and your address, your links to providers and the names of your
         keys are removed. This cannot be undone.
       </p>
-      <details class="confirmed">
+      <details class="confirmed" open={refused !== undefined}>
         <summary class="button danger">Delete my account</summary>
         <Form action="/account/settings/delete" button="Delete my account now" look="danger">
-          <Field label={`Type ${email} to confirm`} name="email" autocomplete="off" required maxLength={254} />
+          <Field
+            {...{ label: `Type ${email} to confirm`, name: 'email', autocomplete: 'off', refused }}
+            required
+            maxLength={254}
+          />
         </Form>
       </details>
     </div>
@@ -147,10 +168,13 @@ export function changePage({ service }: WebDeps, person: Person, { query }: Page
 }
 
 export const SETTINGS_FORMS: PersonRoutes = {
-  [`${PATH}/email`]: posted(({ service, person, field, request: { client } }) => {
-    service.emailChange.ask(person, field('email'), client);
-    return redirect(`${PATH}?sent`);
-  }),
+  [`${PATH}/email`]: posted(
+    ({ service, person, field, request: { client } }) => {
+      service.emailChange.ask(person, field('email'), client);
+      return redirect(`${PATH}?sent`);
+    },
+    ({ person, request, ...deps }, email) => settingsPage(deps, person, request, { email }),
+  ),
   [`${PATH}/link`]: posted(({ service, person, field, request: { browser } }) => {
     service.emailChange.redeem(person, field('token'), browser.device);
     return redirect(`${PATH}?changed`);
@@ -159,16 +183,20 @@ export const SETTINGS_FORMS: PersonRoutes = {
     service.linkedProviders.unlink(person, { issuer: field('issuer'), subject: field('subject') });
     return redirect(`${PATH}?unlinked`);
   }),
-  [`${PATH}/delete`]: posted(({ service, person: { account }, change, field }) => {
-    const { email } = account;
-    if (field('email').trim().toLowerCase() !== email.toLowerCase()) {
-      throw new DomainError('invalid-parameter', `that is not the address of this account: type ${email} to delete it`);
-    }
-    deleteOwnAccount(change, service.activity);
-    const page = formPage(
-      'Your account is deleted',
-      <p>Its keys are refused, and its address is free for a new account. You are signed out.</p>,
-    );
-    return { ...page, headers: { ...page.headers, 'set-cookie': sessionCookie(undefined) } };
-  }),
+  [`${PATH}/delete`]: posted(
+    ({ service, person: { account }, change, field }) => {
+      const { email } = account;
+      if (field('email').trim().toLowerCase() !== email.toLowerCase()) {
+        const message = `that is not the address of this account: type ${email} to delete it`;
+        throw new RefusedField('email', 'invalid-parameter', message);
+      }
+      deleteOwnAccount(change, service.activity);
+      const page = formPage(
+        'Your account is deleted',
+        <p>Its keys are refused, and its address is free for a new account. You are signed out.</p>,
+      );
+      return { ...page, headers: { ...page.headers, 'set-cookie': sessionCookie(undefined) } };
+    },
+    ({ person, request, ...deps }, refused) => settingsPage(deps, person, request, { delete: refused }),
+  ),
 };

@@ -9,7 +9,6 @@ import type { Tier } from '../../domain/tier.ts';
 import type { UsageCounts } from '../../domain/usage.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
-import { Facts } from '../../http/pages/facts.tsx';
 import type { Registry } from '../../store/registry.ts';
 import { Action, ConfirmedButton } from '../action.tsx';
 import { Choice, Form, InstantField } from '../form.tsx';
@@ -22,6 +21,7 @@ import { bytesText, numberText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
 import { Time, Until } from '../time.tsx';
 import { lastRange } from '../usage/usage-range.tsx';
+import { Figure } from '../usage/usage-tables.tsx';
 import { AUDIT_LABEL, AUDIT_PATH, ENTRY_COLUMNS } from './audit.tsx';
 import { ACCOUNTS_PATH, StateBadge } from './shown-account.tsx';
 
@@ -76,24 +76,26 @@ export async function pageOfAccount(
       back: { href: ACCOUNTS_PATH, name: 'Accounts' },
       refused,
       ...(link !== undefined && { scripts: [COPY_SCRIPT] }),
+      action: !isDeleted && (
+        <a class="button" href="#grant">
+          Grant a tier
+        </a>
+      ),
     },
     <>
       {link !== undefined && <NewLink email={account.email} link={link} />}
-      <Facts facts={factsOf(account, total.sum)} />
-      <h2>Grants</h2>
+      <AccountFigures account={account} used={total.sum} />
+      <h2>Plan</h2>
       <Grants grants={granted} registry={registry} nowMs={nowMs} />
-      {!isDeleted && <GrantForm id={id} catalog={catalog} typed={refused?.typed} />}
-      <Table
-        label="Keys"
-        isTitled
-        columns={keyColumns(registry, nowMs)}
-        rows={keys}
-        empty="This account has no keys."
-      />
+      {!isDeleted && <GrantForm id={id} catalog={catalog} refused={refused} />}
+      <h2 id="keys">Keys</h2>
+      <Table label="Keys" columns={keyColumns(registry, nowMs)} rows={keys} empty="This account has no keys." />
       {!isDeleted && (
         <>
-          <h2>Access</h2>
+          <h2>Sign-in and role</h2>
           <Access account={account} />
+          <h2>Disable or delete</h2>
+          <Danger account={account} />
         </>
       )}
       <h2>Latest changes</h2>
@@ -108,36 +110,38 @@ export async function pageOfAccount(
 }
 
 /** `used`: the usage of its keys in the last 30 days. */
-function factsOf(account: AccountOverview, used: UsageCounts) {
+function AccountFigures({ account, used }: { readonly account: AccountOverview; readonly used: UsageCounts }) {
   const { name, role, tier, tierEndsMs, validKeys, createdMs, disabledMs, deletedMs } = account;
-  return {
-    State: (
-      <>
-        <StateBadge account={account} />
+  return (
+    <>
+      <p class="quiet">
+        {name !== undefined && `${name} · `}
+        {role} · created <Time ms={createdMs} /> · <StateBadge account={account} />
         {disabledMs !== undefined && (
           <>
             {' '}
             since <Time ms={deletedMs ?? disabledMs} />
           </>
         )}
-      </>
-    ),
-    Name: name ?? '–',
-    Role: role,
-    Tier: (
-      <>
-        <a href={`/admin/tiers/${tier.id}`}>{tier.name}</a> {tierEndsMs !== undefined && <Until ms={tierEndsMs} />}
-      </>
-    ),
-    'Valid keys': numberText(validKeys),
-    Created: <Time ms={createdMs} />,
-    Usage: (
-      <>
-        {numberText(used.requests)} requests and {bytesText(used.bytes)} in 30 days (
-        <a href="/admin/usage">usage of all accounts</a>)
-      </>
-    ),
-  };
+      </p>
+      <div class="cards">
+        <Figure
+          name="Tier"
+          value={tier.name}
+          note={
+            tierEndsMs === undefined ? <a href={`/admin/tiers/${tier.id}`}>What it has</a> : <Until ms={tierEndsMs} />
+          }
+        />
+        <Figure name="Valid keys" value={numberText(validKeys)} note={<a href="#keys">See the keys</a>} />
+        <Figure
+          name="Requests in 30 days"
+          value={numberText(used.requests)}
+          note={<a href="/admin/usage">Usage of all accounts</a>}
+        />
+        <Figure name="Sent in 30 days" value={bytesText(used.bytes)} note="bytes of answers, compressed" />
+      </div>
+    </>
+  );
 }
 
 function keyColumns(registry: Registry, nowMs: InstantMs): Column<UsedKey>[] {
@@ -180,24 +184,18 @@ function NewLink({ email, link }: { readonly email: string; readonly link: strin
   );
 }
 
-/** The forms for the sign-in, the role and the deletion of an account. */
+function accountAction(id: number, name: string) {
+  return { action: `${ACCOUNTS_PATH}/${name}`, fields: { account: id } };
+}
+
+/** The forms for the sign-in and the role of an account. */
 function Access({ account: { id, email, role, disabledMs } }: { readonly account: Account }) {
-  const action = (name: string) => ({ action: `${ACCOUNTS_PATH}/${name}`, fields: { account: id } });
   const otherRole = role === 'admin' ? 'user' : 'admin';
   return (
     <div class="card">
-      {disabledMs === undefined ? (
-        <>
-          <Action {...action('link')} label="Create a sign-in link">
-            The link signs in as {email} once, within 15 minutes. It needs no mail.
-          </Action>
-          <Action {...action('disable')} label="Disable" warning={`The keys of ${email} stop working at once.`}>
-            A disabled account has no sessions, and its keys are refused with their next request.
-          </Action>
-        </>
-      ) : (
-        <Action {...action('enable')} label="Enable">
-          The keys of this account work again. Its owner has to sign in again.
+      {disabledMs === undefined && (
+        <Action {...accountAction(id, 'link')} label="Create a sign-in link">
+          The link signs in as {email} once, within 15 minutes. It needs no mail.
         </Action>
       )}
       <Action
@@ -209,7 +207,28 @@ function Access({ account: { id, email, role, disabledMs } }: { readonly account
           ? 'An admin sees and changes all accounts and tiers.'
           : 'A user sees only their own account.'}
       </Action>
-      <Action {...action('delete')} label="Delete" warning={`${email} and its keys cannot be restored.`}>
+    </div>
+  );
+}
+
+/** The forms that end the use of an account, apart from the others. */
+function Danger({ account: { id, email, disabledMs } }: { readonly account: Account }) {
+  return (
+    <div class="card danger">
+      {disabledMs === undefined ? (
+        <Action
+          {...accountAction(id, 'disable')}
+          label="Disable"
+          warning={`The keys of ${email} stop working at once.`}
+        >
+          A disabled account has no sessions, and its keys are refused with their next request.
+        </Action>
+      ) : (
+        <Action {...accountAction(id, 'enable')} label="Enable">
+          The keys of this account work again. Its owner has to sign in again.
+        </Action>
+      )}
+      <Action {...accountAction(id, 'delete')} label="Delete" warning={`${email} and its keys cannot be restored.`}>
         The address, the name and the keys of the account are removed. Its usage is kept without them.
       </Action>
     </div>
@@ -250,20 +269,27 @@ function Grants({ grants, registry, nowMs }: GrantsContent) {
 interface GrantFormContent {
   readonly id: number;
   readonly catalog: readonly Tier[];
-  readonly typed: URLSearchParams | undefined;
+  readonly refused: RefusedForm | undefined;
 }
 
-function GrantForm({ id, catalog, typed }: GrantFormContent) {
+function GrantForm({ id, catalog, refused }: GrantFormContent) {
   return (
-    <Form class="card" action={`${ACCOUNTS_PATH}/grant`} hidden={{ account: id }} button="Grant" look="primary">
+    <Form
+      id="grant"
+      class="card"
+      action={`${ACCOUNTS_PATH}/grant`}
+      hidden={{ account: id }}
+      button="Grant"
+      look="primary"
+    >
       <div class="fields">
         <Choice
           label="Grant the tier"
           name="tier"
           options={catalog.map((tier) => [tier.id, tier.name])}
-          chosen={typed?.get('tier')}
+          chosen={refused?.typed.get('tier')}
         />
-        <InstantField label="Until" name="until" value={typed?.get('until') ?? ''}>
+        <InstantField label="Until" name="until" refused={refused}>
           In UTC. Leave it empty for a grant without an end.
         </InstantField>
       </div>

@@ -1,10 +1,11 @@
 import { dirname } from 'node:path';
 import { Value } from 'typebox/value';
+import { countText } from '../../domain/count-text.ts';
 import { lengthText } from '../../domain/duration.ts';
-import type { InstantMs } from '../../domain/instant.ts';
+import { type InstantMs, timeText } from '../../domain/instant.ts';
 import { NodeStatus, type SeenNode } from '../../domain/node-status.ts';
-import { recorderProblems } from '../../domain/recorder-problems.ts';
-import type { RecorderStatus } from '../../domain/recorder-status.ts';
+import { LAG_MS_MAX, recorderProblems, storingLagMs } from '../../domain/recorder-problems.ts';
+import type { RecorderReading, RecorderStatus } from '../../domain/recorder-status.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { parsedJson } from '../../record/fields.ts';
 import { archiveSizes } from '../../store/archive-sizes.ts';
@@ -46,14 +47,7 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
     person,
     { title: 'Recorder', path: RECORDER_PATH },
     <>
-      <p class={`notice long ${reading.state === 'running' && problems.length === 0 ? 'good' : ''}`} role="status">
-        {errorSentence({ message: recorderSentence(reading) })}
-      </p>
-      {problems.map((problem) => (
-        <p key={problem} class="notice bad long" role="alert">
-          {errorSentence({ message: problem })}
-        </p>
-      ))}
+      <Headline reading={reading} problems={problems} />
       <p class="quiet small">
         As of <Time ms={reading.status?.writtenMs ?? now} />.{' '}
         {isLive ? (
@@ -75,6 +69,39 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
     </>,
   );
   return isLive ? { ...page, headers: { ...page.headers, refresh: String(REFRESH_SECONDS) } } : page;
+}
+
+interface HeadlineContent {
+  readonly reading: RecorderReading;
+  readonly problems: readonly string[];
+}
+
+/** The state of the recorder in a few words, a sentence about it, and its problems. */
+function Headline({ reading, problems }: HeadlineContent) {
+  const [look, text] = headlineOf(reading, problems.length);
+  return (
+    <section class={`card headline ${look}`} aria-label="State">
+      <h2>{text}</h2>
+      <p class="state" role="status">
+        {errorSentence({ message: recorderSentence(reading) })}
+      </p>
+      {problems.map((problem) => (
+        <p key={problem} class="state" role="alert">
+          {errorSentence({ message: problem })}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+function headlineOf({ state, status }: RecorderReading, problems: number): readonly [look: string, text: string] {
+  if (state === 'never') return ['', 'Not set up'];
+  if (status === undefined) return ['bad', 'State unknown'];
+  if (state === 'stopped') return ['bad', `Not running since ${timeText(status.writtenMs)}`];
+  if (problems === 0) return ['good', 'Recording'];
+  const lagMs = storingLagMs(status);
+  const behind = lagMs > LAG_MS_MAX ? `, behind by ${lengthText(lagMs)}` : '';
+  return ['bad', `Recording${behind}, with ${countText(problems, 'problem')}`];
 }
 
 /** Times are relative to the moment when the state was written. */

@@ -2,6 +2,7 @@ import type { NewTier } from '../../account/tier-catalog.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX, type Tier } from '../../domain/tier.ts';
 import { Field, Form } from '../form.tsx';
+import type { RefusedForm } from '../posted-form.ts';
 import { grantedText } from '../tier-texts.ts';
 
 /** The fields of a new tier, before anything is typed. */
@@ -42,14 +43,17 @@ export function tierOf(form: URLSearchParams): NewTier {
 interface TierFormContent {
   /** Undefined: a new tier. */
   readonly id?: string | undefined;
+  /** What the fields begin with, unless they were refused. */
   readonly values: URLSearchParams;
+  readonly refused: RefusedForm | undefined;
   readonly hasPlace: boolean;
 }
 
 /** All fields of a tier, for a new one or a change. */
-export function TierForm({ id, values, hasPlace }: TierFormContent) {
+export function TierForm({ id, values: before, refused, hasPlace }: TierFormContent) {
   const isNew = id === undefined;
-  const value = (name: string) => ({ name, value: values.get(name) ?? '' });
+  const values = refused?.typed ?? before;
+  const value = (name: string) => ({ name, value: values.get(name) ?? '', refused });
   return (
     <Form
       action={isNew ? '/admin/tiers/create' : '/admin/tiers/change'}

@@ -33,7 +33,7 @@ export function tierList({ registry, nowMs }: WebDeps, person: Person, _: PageRe
       <Table label="Tiers" columns={columns(counts)} rows={catalog} empty="There are no tiers." />
       <details class="card" open={refused !== undefined}>
         <summary class="opener">Add a tier</summary>
-        <TierForm values={refused?.typed ?? NEW_TIER_FIELDS} hasPlace />
+        <TierForm values={NEW_TIER_FIELDS} refused={refused} hasPlace />
       </details>
     </>,
   );

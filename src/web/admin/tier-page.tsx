@@ -55,7 +55,7 @@ function pageOfTier({ registry, nowMs }: WebDeps, person: Person, id: string, re
         </p>
       )}
       <div class="card">
-        <TierForm id={id} values={refused?.typed ?? fieldsOf(tier, place)} hasPlace={place !== undefined} />
+        <TierForm id={id} values={fieldsOf(tier, place)} refused={refused} hasPlace={place !== undefined} />
       </div>
       <Affected affected={affected} />
       {tier.retiredMs === undefined && <Retirement tier={tier} isOfNewAccounts={affected.isOfNewAccounts} />}

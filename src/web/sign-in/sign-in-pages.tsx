@@ -6,11 +6,13 @@ import { DomainError } from '../../domain/errors.ts';
 import { randomToken } from '../../domain/random-token.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
+import { statusOf } from '../../http/response/problem.ts';
 import { attemptCookie, deviceCookie, nextCookie, passkeyCookie, sessionCookie } from '../cookies.ts';
 import { Field, Form, PasskeyForm } from '../form.tsx';
 import { nextPage } from '../next-page.ts';
 import { formPage } from '../page.tsx';
 import { type Answer, jsonOf, type PageRequest, redirect } from '../page-request.ts';
+import { corrected, type RefusedForm } from '../posted-form.ts';
 import { PASSKEY_SCRIPT } from '../scripts.ts';
 import { Time } from '../time.tsx';
 
@@ -21,6 +23,7 @@ function signInPage(
   { oidc, sendsMail, linkCommand, sessions, passkeys, signUp }: AccountService,
   { browser }: PageRequest,
   contact?: string,
+  refused?: RefusedForm,
 ): Answer {
   const providers = oidc.names;
   const email = sessions.find(browser.session)?.account.email;
@@ -33,7 +36,7 @@ function signInPage(
           minutes, or one with a passkey: sign in again, or go back to <a href="/account">your account</a>.
         </p>
       )}
-      {sendsMail && <MailForm email={email} />}
+      {sendsMail && <MailForm email={email} refused={refused} />}
       {sendsMail && (providers.length > 0 || passkeys.arePossible) && <p class="or">or</p>}
       {providers.map((name) => (
         <p key={name}>
@@ -64,7 +67,7 @@ function signInPage(
         </>
       )}
     </>,
-    200,
+    statusAfter(refused),
     [COPY_SCRIPT, PASSKEY_SCRIPT],
     <p class="quiet small">
       {(sendsMail || providers.length > 0) && `${SIGN_UP_TEXTS[signUp.policy]} `}
@@ -80,7 +83,7 @@ const SIGN_UP_TEXTS: Readonly<Record<SignUpPolicy, string>> = {
   closed: 'New here? Accounts are by invitation.',
 };
 
-function MailForm({ email }: { readonly email: string | undefined }) {
+function MailForm({ email, refused }: { readonly email: string | undefined; refused: RefusedForm | undefined }) {
   return (
     <Form action="/sign-in/email" button="Send a sign-in link" look="primary wide">
       <Field
@@ -89,6 +92,7 @@ function MailForm({ email }: { readonly email: string | undefined }) {
         name="email"
         autocomplete="email"
         value={email}
+        refused={refused}
         required
         autofocus
         maxLength={254}
@@ -100,7 +104,7 @@ function MailForm({ email }: { readonly email: string | undefined }) {
 }
 
 /** GET /sign-in/passkey: the second step for accounts with passkeys. */
-function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest): Answer {
+function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest, refused?: RefusedForm): Answer {
   if (!passkeys.isUnfinished(browser)) return redirect('/sign-in');
   return formPage(
     'One more step',
@@ -108,18 +112,18 @@ function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest): An
       <p>This account has passkeys: sign in with one of them, or with a recovery code, within 10 minutes.</p>
       <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" />
       <Form action={`${PASSKEY_PATH}/code`} button="Sign in with a code">
-        <Field label="Recovery code" name="code" autocomplete="off" required maxLength={40}>
+        <Field label="Recovery code" name="code" autocomplete="off" refused={refused} required maxLength={40}>
           You got ten with your first passkey. If you lost them too, ask the operator of this service.
         </Field>
       </Form>
     </>,
-    200,
+    statusAfter(refused),
     [PASSKEY_SCRIPT],
   );
 }
 
 /** GET /sign-in/code. */
-function codePage(): Answer {
+function codePage(refused?: RefusedForm): Answer {
   return formPage(
     'Check your mail',
     <>
@@ -133,6 +137,7 @@ function codePage(): Answer {
           name="code"
           inputMode="numeric"
           autocomplete="one-time-code"
+          refused={refused}
           required
           maxLength={12}
           size={12}
@@ -149,7 +154,12 @@ function codePage(): Answer {
         <a href="/sign-in">Ask for another mail, or correct the address</a>
       </p>
     </>,
+    statusAfter(refused),
   );
+}
+
+function statusAfter(refused: RefusedForm | undefined): number {
+  return refused === undefined ? 200 : statusOf(refused.error);
 }
 
 /** GET /sign-in/link: the page that a link leads to. It changes nothing, since scanners of mails open links. */
@@ -220,21 +230,26 @@ type AnyoneRoutes = Readonly<
 >;
 
 export const SIGN_IN_PAGES: AnyoneRoutes = {
-  '/sign-in': signInPage,
-  '/sign-in/code': codePage,
+  '/sign-in': (service, request, contact) => signInPage(service, request, contact),
+  '/sign-in/code': () => codePage(),
   '/sign-in/link': linkPage,
   '/sign-in/undo': undoPage,
-  [PASSKEY_PATH]: passkeyPage,
+  [PASSKEY_PATH]: (service, request) => passkeyPage(service, request),
   '/sign-in/oidc/:provider': startAtProvider,
   '/sign-in/oidc/:provider/callback': finishAtProvider,
 };
 
 export const SIGN_IN_FORMS: AnyoneRoutes = {
   // The answer is the same for every address.
-  '/sign-in/email': sent(({ signIn }, field, { client, browser }) => {
-    return redirect('/sign-in/code', attemptCookie(signIn.ask(field('email'), client, undefined, browser.device)));
-  }),
-  '/sign-in/code': entering(({ signIn }, field, { browser }) => signIn.redeemCode(field('code'), browser)),
+  '/sign-in/email': sent(
+    ({ signIn }, field, { client, browser }) =>
+      redirect('/sign-in/code', attemptCookie(signIn.ask(field('email'), client, undefined, browser.device))),
+    (service, request, refused) => signInPage(service, request, undefined, refused),
+  ),
+  '/sign-in/code': entering(
+    ({ signIn }, field, { browser }) => signIn.redeemCode(field('code'), browser),
+    (_, __, refused) => codePage(refused),
+  ),
   '/sign-in/link': entering(({ signIn }, field, { browser }) => signIn.redeemLink(field('token'), browser)),
   '/sign-in/undo': sent(({ undoableChanges }, field, { browser }) => {
     return undonePage(undoableChanges.undo(field('token'), browser));
@@ -245,22 +260,28 @@ export const SIGN_IN_FORMS: AnyoneRoutes = {
     return jsonOf(passkeys.requestOptions(token), { 'set-cookie': passkeyCookie(token) });
   },
   [PASSKEY_PATH]: entering(({ passkeys }, field, { browser }) => passkeys.signIn(field('answer'), browser)),
-  [`${PASSKEY_PATH}/code`]: entering(({ passkeys }, field, { browser }) =>
-    passkeys.signInByCode(field('code'), browser),
+  [`${PASSKEY_PATH}/code`]: entering(
+    ({ passkeys }, field, { browser }) => passkeys.signInByCode(field('code'), browser),
+    passkeyPage,
   ),
 };
 
+type FormWork<T> = (service: AccountService, field: (name: string) => string, request: PageRequest) => T | Promise<T>;
+/** The page that has a form, for a refusal that is about one field. */
+type FormAgain = (service: AccountService, request: PageRequest, refused: RefusedForm) => Answer;
+
 /** Handles a form after it was read. A field that it lacks is empty. */
-function sent<T>(work: (service: AccountService, field: (name: string) => string, request: PageRequest) => T) {
-  return async (service: AccountService, request: PageRequest) => {
+function sent(work: FormWork<Answer>, again?: FormAgain): AnyoneRoutes[string] {
+  return async (service, request) => {
     const form = await request.form();
-    return await work(service, (name) => form.get(name) ?? '', request);
+    const answer = () => work(service, (name) => form.get(name) ?? '', request);
+    return await corrected(form, answer, again && ((refused) => again(service, request, refused)));
   };
 }
 
 /** A form that signs in. */
-function entering(enter: Parameters<typeof sent<NewSession | Promise<NewSession>>>[0]): AnyoneRoutes[string] {
-  return async (service, request) => signedIn(await sent(enter)(service, request), request);
+function entering(enter: FormWork<NewSession>, again?: FormAgain): AnyoneRoutes[string] {
+  return sent(async (service, field, request) => signedIn(await enter(service, field, request), request), again);
 }
 
 function undonePage(email: string): Answer {

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { createOwnKey } from '../../src/account/account-keys.ts';
+import { catchMails, type SmtpCatcher } from '../account/smtp-catcher.ts';
+import { PlainBrowser } from './browser.ts';
+import { plainText } from './page-content.ts';
+import { type Site, startSite } from './site.ts';
+
+const ADA = 'ada@example.com';
+const UNPRINTABLE = 'a\u202eb';
+
+let smtp: SmtpCatcher;
+let site: Site;
+let ada: PlainBrowser;
+beforeAll(async () => {
+  smtp = await catchMails();
+  site = startSite({ mail: { url: smtp.url, sender: 'bookreel@example.com', passwordFile: undefined } });
+  ada = await site.signedIn(ADA);
+});
+afterAll(async () => {
+  await site[Symbol.asyncDispose]();
+  await smtp[Symbol.asyncDispose]();
+});
+
+/** The input that was refused: its attributes, and the text that describes it. */
+function refusedInput(page: string) {
+  const [input = ''] = /<input[^>]*aria-invalid[^>]*>/.exec(page) ?? [];
+  const of = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(input)?.[1];
+  const [, reason = ''] =
+    new RegExp(`<span id="${of('aria-describedby')}" class="refused" role="alert">(.*?)</span>`).exec(page) ?? [];
+  return { name: of('name'), value: of('value'), isFocused: / autofocus/.test(input), reason: plainText(reason) };
+}
+
+const keyId = () => {
+  const { service, registry, nowMs } = site.people;
+  const actor = service.sessions.find(ada.cookies.get('__Host-bookreel-session'))!;
+  return createOwnKey({ registry, nowMs: nowMs(), actor }, { name: 'of Ada' }).apiKey.id;
+};
+
+test.each([
+  ['/account/keys/new', 'name', UNPRINTABLE, /^A name must have 1 to 100 printable characters/, {}],
+  ['/account/keys/new', 'expires', '2001-01-01', /^The end of the key is in the past/, {}],
+  ['/account/keys/new', 'asOf', 'soon', /^This is not a time/, {}],
+  ['/account/keys/rename', 'name', UNPRINTABLE, /^A name must have 1 to 100/, { key: keyId }],
+  ['/account/settings/email', 'email', 'nobody', /^That is not an e-mail address/, {}],
+  ['/account/settings/email', 'email', ADA, /^Your account has this address already/, {}],
+  ['/account/settings/delete', 'email', 'eve@example.com', /^That is not the address of this account/, {}],
+] as const)(
+  '%s refuses %s %j at its field, which keeps the value and has the focus.',
+  async (path, name, value, reason, more) => {
+    const others = Object.fromEntries(Object.entries(more).map(([other, of]) => [other, of()]));
+    const { status, text } = await ada.post(path, { keysBefore: '0', ...others, [name]: value });
+    expect(status).toBe(400);
+    expect(refusedInput(text)).toEqual({ name, value, isFocused: true, reason: expect.stringMatching(reason) });
+    expect(text).not.toContain('notice bad');
+  },
+);
+
+test('A wrong code and a mistyped address of a sign-in are refused at their field.', async () => {
+  const browser = new PlainBrowser(site.origin);
+  const mistyped = await browser.post('/sign-in/email', { email: 'nobody' });
+  expect([mistyped.status, refusedInput(mistyped.text).name]).toEqual([400, 'email']);
+  await browser.post('/sign-in/email', { email: ADA });
+  const { status, text } = await browser.post('/sign-in/code', { code: '12' });
+  expect(status).toBe(403);
+  const reason = 'This code is wrong: compare it with the mail; 4 of 5 tries are left.';
+  expect(refusedInput(text)).toEqual({ name: 'code', value: '12', isFocused: true, reason });
+  expect(text).toContain('<h1>Check your mail</h1>');
+});
