@@ -6,11 +6,11 @@ interface TimeContent {
   readonly or?: string;
 }
 
-/** An instant in UTC. */
+/** An instant in UTC, to the minute; its title is exact. */
 export function Time({ ms, or = '' }: TimeContent) {
   if (ms === undefined) return <>{or}</>;
   return (
-    <time class="nowrap" datetime={formatInstant(ms)}>
+    <time class="nowrap" datetime={formatInstant(ms)} title={formatInstant(ms)}>
       {timeText(ms)}
     </time>
   );

@@ -22,11 +22,9 @@ import { numberText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { lastRange } from '../usage/usage-range.tsx';
-import { shownKeyPage } from './new-key.tsx';
+import { ALL_KEYS, shownKeyPage } from './new-key.tsx';
 
-const KEYS_PATH = '/account/keys';
-/** The way back to the list. */
-export const ALL_KEYS = { href: KEYS_PATH, name: 'Keys' } as const;
+const KEYS_PATH = ALL_KEYS.href;
 /** The number of pinned keys that a warning names. */
 const PINNED_MAX = 10;
 

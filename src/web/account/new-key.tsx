@@ -8,7 +8,9 @@ import type { Answer } from '../page-request.ts';
 import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { instantField, type RefusedForm } from '../posted-form.ts';
 import { firstRequests } from './first-requests.ts';
-import { ALL_KEYS } from './keys.tsx';
+
+/** The way back to the list. */
+export const ALL_KEYS = { href: '/account/keys', name: 'Keys' } as const;
 
 /** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
 export function newKeyPage(deps: WebDeps, person: Person): Answer {
