@@ -11,10 +11,11 @@ export function usdText(usd: number): string {
   return `$${usd.toLocaleString('en-US', { minimumFractionDigits: Number.isInteger(usd) ? 0 : 2 })}`;
 }
 
-/** `12.3 MB`: units of 1,000; three digits from 1 kB on. */
-export function bytesText(bytes: number): string {
+/** `12.3 MB`: units of 1,000; three digits from 1 kB on. `isOfColumn`: also those that are zeros, `1.00 GB`. */
+export function bytesText(bytes: number, isOfColumn = false): string {
   // Rounded first: 999,999 bytes are 1 MB.
   const rounded = bytes < 1000 ? bytes : Number(bytes.toPrecision(DIGITS));
   const power = Math.max(0, Math.min(Math.floor(Math.log10(rounded) / 3), UNITS.length - 1));
-  return `${Number((rounded / 1000 ** power).toPrecision(DIGITS))} ${UNITS[power]}`;
+  const digits = (rounded / 1000 ** power).toPrecision(DIGITS);
+  return `${isOfColumn && power > 0 ? digits : Number(digits)} ${UNITS[power]}`;
 }

@@ -17,6 +17,10 @@ test.each([
   expect(bytesText(bytes)).toBe(text);
 });
 
+test('In a column, bytes have three digits from 1 kB on, also zeros.', () => {
+  expect([999, 1000, 4_096_000_000].map((bytes) => bytesText(bytes, true))).toEqual(['999 B', '1.00 kB', '4.10 GB']);
+});
+
 test('Numbers have separators of thousands, and times are of UTC, to the minute', () => {
   expect([0, 999, 1000, 1_234_567].map(numberText)).toEqual(['0', '999', '1,000', '1,234,567']);
   expect(timeText(Date.parse('2026-11-22T18:40:59.999Z'))).toBe('2026-11-22 18:40 UTC');

@@ -38,7 +38,7 @@ function summed(requests: readonly SeededRequests[]) {
 
 function megabytes(bytes: number): string {
   const [unit, name] = bytes >= 1e9 ? [1e9, 'GB'] : bytes >= 1e6 ? [1e6, 'MB'] : [1e3, 'kB'];
-  return `${new Intl.NumberFormat('en', { maximumSignificantDigits: 3, useGrouping: false }).format(bytes / unit)} ${name}`;
+  return `${new Intl.NumberFormat('en', { minimumSignificantDigits: 3, maximumSignificantDigits: 3, useGrouping: false }).format(bytes / unit)} ${name}`;
 }
 
 function chartOf(page: string): ChartData {

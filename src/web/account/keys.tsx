@@ -166,10 +166,11 @@ export async function keyPage(
         }}
       />
       <h2>Change</h2>
-      <div class="card">
-        <Form action={`${KEYS_PATH}/rename`} hidden={{ key: id }} button="Rename">
-          <Field label="Name" name="name" value={key.name ?? ''} refused={refused} maxLength={100} autocomplete="off" />
-        </Form>
+      <Form class="card" action={`${KEYS_PATH}/rename`} hidden={{ key: id }} button="Rename">
+        <Field label="Name" name="name" value={key.name ?? ''} refused={refused} maxLength={100} autocomplete="off" />
+      </Form>
+      <h2>Rotate or revoke</h2>
+      <div class="card danger">
         <Action
           label="Rotate"
           action={`${KEYS_PATH}/rotate`}

@@ -55,7 +55,7 @@ export function UsageTotals({ sum }: { readonly sum: UsageCounts }) {
         value={numberText(refused)}
         note={`${numberText(forbidden)} forbidden, ${numberText(limited)} limited, ${numberText(failed)} others`}
       />
-      <Figure name="Sent" value={bytesText(bytes)} note="bytes of answers, compressed" />
+      <Figure name="Sent" value={bytesText(bytes, true)} note="bytes of answers, compressed" />
     </div>
   );
 }
@@ -78,7 +78,7 @@ export function Figure({ name, value, note }: FigureContent) {
 }
 
 function measureText(field: Measure, value: number): string {
-  return field === 'bytes' ? bytesText(value) : numberText(value);
+  return field === 'bytes' ? bytesText(value, true) : numberText(value);
 }
 
 /** As many colours as the style sheet has for series. The last one is for all others. */
