@@ -41,10 +41,17 @@ export async function drawn(page: Page): Promise<void> {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }
 
+/** Opens the menu of commands and files. */
+export async function openExports(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Export$/ }).click();
+}
+
 /** The heatMaps that the page saves as data: one, or up and down. */
 export async function savedHeatMaps(page: Page): Promise<readonly object[]> {
   await page.evaluate('savedTexts.splice(0)');
+  await openExports(page);
   await page.getByRole('button', { name: /Save data/ }).click();
+  await page.keyboard.press('Escape');
   const { data } = JSON.parse(await page.evaluate<string>('savedTexts[0]')) as { data: object | object[] };
   return Array.isArray(data) ? data : [data];
 }
@@ -203,6 +210,8 @@ export async function servedMarkets(origin: string, key: string): Promise<Served
   return (await Promise.all(lists)).flat().map((market) => ({ ...market, origin, key }));
 }
 
+/** Without trades in view its label is hidden. */
+const TRADES = `[...document.querySelectorAll('.tools label')].find((label) => label.innerText.includes('trades')).control`;
 const CELLS_AT_ONCE = 400;
 const LOOK_MS = 100;
 const LOOKS_MAX = 300;
@@ -243,7 +252,7 @@ export async function compareZooms(
     const query = `outcome=${outcome}&from=${iso(from)}&to=${iso(to - 1)}&at=${iso(atMs)}`;
     await openMarket(page, `${origin}/view/${symbol}/${conditionId}?${query}`, source);
     // Without trades, only the worker's heat maps are there.
-    if (source === 'worker') await page.locator('label:has-text("trades") input').click();
+    if (source === 'worker') await page.evaluate(`(${TRADES}).click()`);
     const [heatMap] = (await savedHeatMaps(page)) as { columns: object[] }[];
     const columns = heatMap!.columns.length;
     const expected = expectedGrid(snapshots, gaps, { fromMs: from, toMs: to - 1, columns });

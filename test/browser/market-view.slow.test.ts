@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { axisText } from '../../src/web/browser/view/view-texts.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { outputOf } from '../support/command.ts';
 import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
@@ -126,7 +127,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(await complaintsOf(watched)).toEqual([]);
   });
 
-  test('The page of a market shows strike, final price, and the last reference price with its distance to the strike, at any instant and at the pointer.', async () => {
+  test('The page of a market shows strike, final price, and the last reference price with its distance to the strike, at any instant and at the pointer, rounded to cents, and has all their digits in titles.', async () => {
     const get = async <T>(path: string) => {
       const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key}` } });
       return ((await answer.json()) as { data: T }).data;
@@ -152,10 +153,13 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       await page.locator('.sign.sides').waitFor();
       const { timestamp, price } = lastAt(at);
       expect(await texts('.figures > div')).toEqual([
-        `Strike ${strike}`,
-        `BTC simulated ${timestamp.slice(11, 23)} ${price} ${distanceOf(price, strike)}`,
-        `Final price ${final} ${distanceOf(final, strike)}`,
+        `Strike ${priceText(strike)}`,
+        `BTC simulated ${timestamp.slice(11, 23)} ${priceText(price)} ${distanceOf(price, strike)}`,
+        `Final price ${priceText(final)} ${distanceOf(final, strike)}`,
       ]);
+      const exact =
+        "[...document.querySelectorAll('.figures dd')].map(({ title }) => Number(title.replaceAll(',', '')))";
+      expect(await page.evaluate<number[]>(exact)).toEqual([strike, price, final]);
       const area = await page.evaluate<{ left: number; top: number; width: number }>(
         "document.querySelector('.u-over').getBoundingClientRect().toJSON()",
       );
@@ -164,7 +168,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       const [tip] = await texts('.pointer-tip');
       const pointed = /^Up (\S+)/.exec(tip!)![1]!;
       const tick = lastAt(`${at.slice(0, 11)}${pointed}Z`);
-      expect(tip).toEndWith(`BTC simulated ${tick.price} Strike ${distanceOf(tick.price, strike)}`);
+      expect(tip).toEndWith(`BTC simulated ${priceText(tick.price)} Strike ${distanceOf(tick.price, strike)}`);
       expect(await texts('.axis-label.time')).toEqual([pointed]);
     }
     expect(await complaintsOf(watched)).toEqual([]);
@@ -274,15 +278,14 @@ test.skipIf(!HAS_CHROMIUM)(
   },
 );
 
-/** The difference of two decimals with up to 12 places, by integers. */
+/** A price of thousands of dollars in cents. */
+function priceText(price: number): string {
+  return axisText(price).replaceAll(',', '');
+}
+
+/** The distance of a price to the strike in cents. */
 function distanceOf(price: number, strike: number): string {
-  const units = (value: number) => {
-    const [whole = '', fraction = ''] = String(value).split('.');
-    return BigInt(whole + fraction.padEnd(12, '0'));
-  };
-  const difference = units(price) - units(strike);
-  if (difference === 0n) return 'at the strike';
-  const digits = String(difference).replace('-', '').padStart(13, '0');
-  const text = `${digits.slice(0, -12)}.${digits.slice(-12)}`.replace(/\.?0+$/, '');
-  return `${text} ${difference < 0n ? 'below' : 'above'}`;
+  if (price === strike) return 'at the strike';
+  const distance = Math.abs(price - strike).toFixed(2);
+  return `${distance === '0.00' ? 'just' : distance} ${price < strike ? 'below' : 'above'}`;
 }

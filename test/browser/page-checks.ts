@@ -8,9 +8,12 @@ const TABS_AT_ONCE = 10;
 /** A field of a date has several stops. */
 const TABS_PER_CONTROL_MAX = 10;
 
-/** Opens what is folded, so that the checks below see it. */
+/** Opens what is folded and menus, so that the checks below see them. */
 export async function unfold(page: Page): Promise<void> {
-  await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true;");
+  await page.evaluate(`
+    for (const folded of document.querySelectorAll('details')) folded.open = true;
+    for (const menu of document.querySelectorAll('[popover]')) menu.showPopover();
+  `);
 }
 
 /** What axe-core finds by all its rules up to level AA, experimental ones too: the rule and the element. */

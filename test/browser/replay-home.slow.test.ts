@@ -21,7 +21,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     const typed = async () => await page.evaluate<string>("document.querySelector('[name=now]').value");
     const seek = async (ms: number) => {
       replay.clock.seek(ms);
-      await page.getByText(formatInstant(ms)).first().waitFor();
+      await page.getByText(formatInstant(ms).replace('T', ' ').replace('Z', ' UTC')).first().waitFor();
     };
     await seek(START_MS + 120_000);
     expect(await typed()).toBe(formatInstant(START_MS + 120_000));

@@ -150,12 +150,17 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
   const { id, isFirst, state, now, from, to, speed, coins, markets, clients, traded, paper, accounts } = replay;
   return (
     <section class="card" data-replay={`${id} ${state} ${speed}`}>
-      <h3 class="row">
-        <code>{id}</code> <span class={state === 'running' ? 'badge good' : 'badge'}>{state}</span>
-        {isFirst && !isOne && <span class="badge">has the addresses below</span>}
-      </h3>
+      <div class="row spread">
+        <h3 class="row">
+          <code>{id}</code> <span class={state === 'running' ? 'badge good' : 'badge'}>{state}</span>
+          {isFirst && !isOne && <span class="badge">has the addresses below</span>}
+        </h3>
+        <a class="button small" href={isFirst ? '/view' : `/view?replay=${id}`}>
+          See its markets
+        </a>
+      </div>
       <p class="price">
-        <span class="hidden">Clock</span> <span data-fact="now">{now}</span>
+        <span class="hidden">Clock</span> <span data-fact="now">{now.replace('T', ' ').replace('Z', ' UTC')}</span>
       </p>
       <div class="row time-bar">
         <span>{from.slice(0, 16).replace('T', ' ')}</span>
@@ -170,7 +175,7 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
         <span>{to.slice(0, 16).replace('T', ' ')}</span>
       </div>
       <div class="row steer">
-        <Steer id={id} name="paused" value={String(state === 'running')}>
+        <Steer id={id} name="paused" value={String(state === 'running')} isPrimary>
           {state === 'running' ? 'Pause' : 'Resume'}
         </Steer>
         <Steer id={id} name="step" value="true">
@@ -192,11 +197,6 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
           ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
         }}
       />
-      <p>
-        <a class="button primary" href={isFirst ? '/view' : `/view?replay=${id}`}>
-          See its markets
-        </a>
-      </p>
     </section>
   );
 }
@@ -208,11 +208,12 @@ interface SteerContent {
   readonly value?: string;
   readonly label?: string;
   readonly field?: string;
+  readonly isPrimary?: boolean;
   readonly children: string;
 }
 
 /** A button that changes the clock of a replay. */
-function Steer({ id, name, value, label, field, children }: SteerContent) {
+function Steer({ id, name, value, label, field, isPrimary = false, children }: SteerContent) {
   return (
     <form method="post" action="/">
       <input type="hidden" name="replay" value={id} />
@@ -221,7 +222,11 @@ function Steer({ id, name, value, label, field, children }: SteerContent) {
           {label} <input class="input" name={name} value={field} size={Math.max(4, field.length)} required />
         </label>
       )}
-      <button class="button" type="submit" {...(value !== undefined && { name, value })}>
+      <button
+        class={isPrimary ? 'button primary' : 'button'}
+        type="submit"
+        {...(value !== undefined && { name, value })}
+      >
         {children}
       </button>
     </form>

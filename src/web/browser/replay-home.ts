@@ -20,7 +20,8 @@ async function follow(): Promise<void> {
   if (replays.map(keyOf).join() !== cards.map(({ dataset }) => dataset.replay).join()) return location.reload();
   for (const [index, { now, clients, traded, accounts }] of replays.entries()) {
     const listed = { traded: traded.join(', ') || 'none', accounts: accounts.join('\n') || 'none' };
-    for (const [name, text] of Object.entries({ now, clients: String(clients), ...listed })) {
+    const clock = now.replace('T', ' ').replace('Z', ' UTC');
+    for (const [name, text] of Object.entries({ now: clock, clients: String(clients), ...listed })) {
       // Replays without --paper have no accounts.
       const fact = cards[index]!.querySelector(`[data-fact=${name}]`);
       if (fact !== null) fact.textContent = text;

@@ -33,7 +33,9 @@ test('the page of a process that replays names its replays, their clocks and the
   expect(text).toContain(replay.id);
   expect(text).toContain('2 markets of BTC, ETH');
   expect(text).toContain(`data-replay="${replay.id} paused 20"`);
-  expect(text).toContain(`<span data-fact="now">${formatInstant(BOOK_MS)}</span>`);
+  expect(text).toContain(
+    `<span data-fact="now">${formatInstant(BOOK_MS).replace('T', ' ').replace('Z', ' UTC')}</span>`,
+  );
   expect(text).toContain(`<code data-fact="traded">${SLUG}</code>`);
   const [, min, max, value] = /<meter[^>]* min="(\d+)" max="(\d+)" value="(\d+)"/.exec(text)!.map(Number);
   expect([value, min! <= value! && value! < max!]).toEqual([BOOK_MS, true]);

@@ -32,8 +32,13 @@ describe('a recorded price', () => {
     );
   });
 
-  test('is rounded on an axis: cents, or six digits where these are more', () => {
-    expect([90460.21, 0.00001234, 77643.36752000001].map(axisText)).toEqual(['90,460.21', '0.00001234', '77,643.37']);
+  test('is rounded on a page: cents, or six digits where these are more, also where these are zeros', () => {
+    expect([90460.2, 0.00001234, 77643.36752000001, 2.5].map(axisText)).toEqual([
+      '90,460.20',
+      '0.0000123400',
+      '77,643.37',
+      '2.50000',
+    ]);
   });
 });
 
@@ -79,11 +84,12 @@ describe('the recorded part of a market', () => {
 describe('the distance to the strike', () => {
   test.each([
     [90363.46, 90460.21, '96.75 below'],
-    [77644.65, 77643.36752, '1.28248 above'],
-    [0.30000000000000004, 0.1, '0.20000000000000004 above'],
-    [0.1, 0.30000000000000004, '0.20000000000000004 below'],
-    [1e-7, 3e-9, '0.000000097 above'],
-    [1234567.5, 1, '1,234,566.5 above'],
+    [77644.65, 77643.36752, '1.28 above'],
+    [77643.36344, 77643.36752, 'just below'],
+    [0.30000000000000004, 0.1, '0.200000 above'],
+    [0.1, 0.30000000000000004, '0.200000 below'],
+    [1e-7, 3e-9, '0.00000009700000 above'],
+    [1234567.5, 1, '1234566.50000 above'],
     [76211.80016560019, 76211.80016560019, 'at the strike'],
   ])('of %d to %d is %s', (price, strike, text) => {
     expect(distanceText(price, strike)).toBe(text);

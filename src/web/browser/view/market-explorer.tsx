@@ -2,16 +2,20 @@ import { useSignal } from '@preact/signals';
 import { directionOf } from '../../../domain/winner-check.ts';
 import { ConnectionStatus, NoticeText } from './connection-status.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
-import { Fold } from './fold.tsx';
 import { Ladders } from './ladders.tsx';
 import { Legend } from './legend.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
 import { clockText, coverageText, distanceText, exactText, marketTitle } from './market-texts.ts';
 import { stateNow } from './page-now.ts';
+import { PictureTools } from './picture-tools.tsx';
 import { priceAt } from './reference-prices.ts';
 import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
+import { axisText } from './view-texts.ts';
+
+/** On narrower screens the legend is folded. */
+const FOLDED_MAX = 960;
 
 /** A recorded market: its books over time, and the ladder at an instant. */
 export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
@@ -29,7 +33,10 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
           {shown === undefined ? (
             (isClosed || notices.length > 0) && <h1>Market</h1>
           ) : (
-            <MarketNav explorer={explorer} shown={shown} />
+            <>
+              <MarketNav explorer={explorer} shown={shown} />
+              <Share explorer={explorer} shown={shown} plot={plot.value} />
+            </>
           )}
           {!isClosed && <ConnectionStatus connection={connection} />}
         </div>
@@ -43,21 +50,18 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
         <>
           {hasPicture && (
             <div class="card picture">
+              <PictureTools explorer={explorer} shown={shown} />
               <MarketPicture explorer={explorer} shown={shown} plot={plot} />
               <Scrubber explorer={explorer} shown={shown} />
             </div>
           )}
           {hasBooks.value && <Ladders explorer={explorer} shown={shown} />}
-          <div>
-            {plot.value !== undefined && (
-              <div class="card">
-                <Fold summary="Colours and layers">
-                  <Legend explorer={explorer} shown={shown} plot={plot.value} />
-                </Fold>
-              </div>
-            )}
-            <Share explorer={explorer} shown={shown} plot={plot.value} />
-          </div>
+          {plot.value !== undefined && (
+            <details class="card fold" open={innerWidth > FOLDED_MAX}>
+              <summary>Colours and signs</summary>
+              <Legend explorer={explorer} shown={shown} plot={plot.value} />
+            </details>
+          )}
         </>
       )}
     </div>
@@ -99,7 +103,9 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
   const list = `/view?coin=${market.symbol}&tf=${market.timeframe}&date=${market.startTime.slice(0, 'YYYY-MM-DD'.length)}`;
   return (
     <nav class="row small" aria-label="Markets">
-      <a href={`${list}${kept && `&${kept}`}`}>All recordings of the day</a>
+      <a href={`${list}${kept && `&${kept}`}`}>
+        All<span class="wide"> recordings of the day</span>
+      </a>
       {linkTo(previous, '‹ Previous')} {linkTo(next, 'Next ›')}
     </nav>
   );
@@ -122,8 +128,8 @@ function MarketFigures({ explorer, shown: { market, state } }: MarketContent) {
           price !== undefined && (
             <div key={nth} class="figure">
               <dt>{title}</dt>
-              <dd>
-                {typeof price === 'string' ? <span class="quiet">{price}</span> : exactText(price)}{' '}
+              <dd title={typeof price === 'number' ? exactText(price) : price}>
+                {typeof price === 'number' ? axisText(price) : <span class="quiet">{price}</span>}{' '}
                 {nth > 0 && typeof price === 'number' && strike !== undefined && (
                   <span class={`outcome ${directionOf(strike, price)}`}>{distanceText(price, strike)}</span>
                 )}
@@ -141,7 +147,6 @@ function MarketStatus({ explorer, shown }: MarketContent) {
   const clock = explorer.clock?.shown.value;
   return (
     <div class="row">
-      {explorer.loader.isLoading.value && <span class="badge loading">loading …</span>}
       <span class={`badge ${state}`}>
         {state === 'open'
           ? `open until ${shown.market.endTime.slice(11, 16)} UTC`
@@ -163,7 +168,7 @@ function MarketStatus({ explorer, shown }: MarketContent) {
                 explorer.isFollowing.value = currentTarget.checked;
               }}
             />{' '}
-            follow its clock
+            follow<span class="wide"> its clock</span>
           </label>
         </>
       )}

@@ -95,9 +95,7 @@ export class MarketPlot {
   });
   /** The width of what is beside the plotting area, in CSS pixels: at the right there is room for the axis of the coin's price. */
   readonly #gutters = computed(() => {
-    const isNarrow = this.#width.value < NARROW;
-    const right = this.#hasCoin.value ? (isNarrow ? 54 : 70) : 20;
-    return { left: isNarrow ? 34 : 44, right };
+    return { left: this.#width.value < NARROW ? 34 : 44, right: this.#hasCoin.value ? 70 : 20 };
   });
   #isBuilt = false;
   #panels: readonly Panel[] = [];

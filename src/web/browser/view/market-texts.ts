@@ -1,16 +1,15 @@
 import type { Snapshot } from '../../../client/segment-reader.ts';
 import type { CoverageResource } from '../../../domain/coverage.ts';
-import { differenceText } from '../../../domain/decimal.ts';
 import type { MarketResource } from '../../../domain/market.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import { recordedText } from '../../../domain/recorded-time.ts';
 import type { Span } from './span.ts';
-import { countText } from './view-texts.ts';
+import { axisText, countText } from './view-texts.ts';
 
 type TitledMarket = Pick<MarketResource, 'symbol' | 'timeframe' | 'startTime' | 'endTime'>;
 
-/** At most as many digits as the shortest text of a double has, and a difference of two such decimals. */
-const EXACT = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 21, signDisplay: 'never' });
+/** At most as many digits as the shortest text of a double has. */
+const EXACT = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 21 });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /** `BTC 5m, 8 Jan 2026, 10:30–10:35 UTC`; with the day of the end if it differs. */
@@ -26,11 +25,11 @@ export function exactText(decimal: number): string {
   return EXACT.format(`${decimal}`);
 }
 
-/** The side of the strike that a price is on, and how far from it: `3.25 below`. At the strike up wins. */
+/** The side of the strike that a price is on, and how far from it, with the places of the strike: `3.25 below`. At the strike up wins. */
 export function distanceText(price: number, strike: number): string {
   if (price === strike) return 'at the strike';
-  const distance = EXACT.format(differenceText(price, strike) as `${number}`);
-  return `${distance} ${price < strike ? 'below' : 'above'}`;
+  const distance = Math.abs(price - strike).toFixed(axisText(strike).split('.')[1]!.length);
+  return `${Number(distance) === 0 ? 'just' : distance} ${price < strike ? 'below' : 'above'}`;
 }
 
 /** The recorded part of a market, in one line. Undefined: the tier lacks books. */

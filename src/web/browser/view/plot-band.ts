@@ -4,7 +4,10 @@ import type { PageColours } from '../page-colours.ts';
 import { clockText, dateText } from './market-texts.ts';
 import type { Span } from './span.ts';
 
-/** An instant with a name: the start of the window, its end with the winner; and the distance of its middle from the bottom, in CSS pixels. */
+/**
+ * An instant with a name: the start of the window, its end with the winner; and the distance of its middle from the bottom, in CSS pixels:
+ * without one it is written above the band.
+ */
 export type PlotEvent = readonly [ms: number, name: string, fromBottom?: number];
 
 /** The frame that all bands of a plot share. */
@@ -39,6 +42,8 @@ export interface BandContent {
 
 /** Above a plotting area: the name of the band. Below it: half of a label. */
 export const [BAND_ABOVE, BAND_BELOW] = [12, 4] as const;
+/** The middle of what is written above a band, and the width of the name of a panel, which is there at the right. */
+const [ABOVE, NAME_WIDTH] = [-6.5, 48] as const;
 /** Two lines: the date is below the time. */
 export const TIME_AXIS_HEIGHT = 39;
 const DAY_MS = 86_400_000;
@@ -96,17 +101,21 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
         (plot) => {
           drawOver?.(plot);
           // At the right end: the line of the instant begins at the left.
-          writeLabel(plot, colours, name(), width - left - right + 16, -6.5);
+          const end = width - left - right;
+          writeLabel(plot, colours, name(), end + 16, ABOVE, end);
           if (!hasEventNames) return;
           const [start] = events();
           // The start of a market that was recorded only before its window is not in the picture.
           if (start !== undefined && start[0] > time().to) {
             const at = clockText(start[0], time().to).slice(0, -':00.000'.length);
-            writeLabel(plot, colours, `${start[1]} ${at} ›`, width - left - right, height - 14);
+            writeLabel(plot, colours, `${start[1]} ${at} ›`, end, ABOVE, end - NAME_WIDTH);
           }
-          for (const [ms, event, fromBottom = 14] of shownEvents(frame)) {
+          for (const [ms, event, fromBottom] of shownEvents(frame)) {
             // The edge of the picture is no event.
-            if (ms > time().from) writeLabel(plot, colours, event, plot.valToPos(ms, 'x') + 8, height - fromBottom);
+            if (ms <= time().from) continue;
+            const place =
+              fromBottom === undefined ? ([ABOVE, end - NAME_WIDTH] as const) : ([height - fromBottom, end] as const);
+            writeLabel(plot, colours, event, plot.valToPos(ms, 'x') + 8, ...place);
           }
         },
       ],
@@ -120,13 +129,14 @@ function shownEvents({ events, time }: BandFrame): readonly PlotEvent[] {
   return events().filter(([ms]) => ms >= from && ms <= to);
 }
 
-/** Text that can be read over any cell; left of `x` if it would not fit. In CSS pixels of the plotting area. */
+/** Text that can be read over any cell; left of `x` if it would pass `end`. In CSS pixels of the plotting area. */
 function writeLabel(
   { ctx, bbox }: uPlot,
   { ink, surface, font }: PageColours,
   text: string,
   x: number,
   y: number,
+  end: number,
 ): void {
   ctx.save();
   ctx.translate(bbox.left, bbox.top);
@@ -135,7 +145,7 @@ function writeLabel(
   ctx.textAlign = 'left';
   ctx.textBaseline = 'middle';
   const { width } = ctx.measureText(text);
-  const left = x + width + 8 > bbox.width / uPlot.pxRatio ? x - width - 18 : x;
+  const left = x + width + 8 > end ? Math.min(x - 18, end - 2) - width : x;
   // An edge around the letters hides less than a box.
   ctx.strokeStyle = surface;
   ctx.lineWidth = 4;

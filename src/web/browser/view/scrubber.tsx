@@ -1,15 +1,11 @@
 import { useMemo } from 'preact/hooks';
-import { Choices, optionsOf } from '../choices.tsx';
 import type { MarketContent } from './explorer.ts';
 import { clockText } from './market-texts.ts';
 import { perFrame } from './per-frame.ts';
 import { ToolButton } from './tool-button.tsx';
 import { SPEEDS } from './view-choices.ts';
 
-/**
- * The controls of the instant: a slider as wide as the picture, steps, and play. There are none without books. Then the choices of what the
- * picture shows.
- */
+/** The controls of the instant: a slider as wide as the picture, steps, and play. There are none without books. */
 export function Scrubber({ explorer, shown }: MarketContent) {
   const { state, playback } = shown;
   const { from, to } = state.time.value;
@@ -64,35 +60,7 @@ export function Scrubber({ explorer, shown }: MarketContent) {
             <output class="instant">{clockText(atMs, state.startMs)}</output>
           </>
         )}
-        <PictureTools explorer={explorer} shown={shown} />
       </div>
     </div>
-  );
-}
-
-/** The choices of the outcome, and of the time. */
-function PictureTools({ shown: { state } }: MarketContent) {
-  return (
-    <>
-      <Choices
-        label="Outcome"
-        options={optionsOf({ up: 'Up', down: 'Down', both: 'Both' })}
-        chosen={state.outcome.value}
-        choose={(outcome) => {
-          state.outcome.value = outcome;
-        }}
-      />
-      <div class="row zoom">
-        <ToolButton name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
-          +
-        </ToolButton>
-        <ToolButton name="Zoom out" onClick={() => state.zoomTime(2, state.atMs.value)}>
-          −
-        </ToolButton>
-        <ToolButton isDisabled={state.isWhole.value} onClick={() => state.showWhole()}>
-          Whole market
-        </ToolButton>
-      </div>
-    </>
   );
 }

@@ -23,7 +23,7 @@ const FORMATS = [
   ['parquet', 'Parquet'],
 ] as const;
 
-/** Links, commands and files of what is shown. */
+/** The link of what is shown, and a menu with its commands and files: it opens, closes and gets the focus without a script. */
 export function Share({ explorer, shown, plot }: ShareContent) {
   const message = useSignal('');
   const copy = async (text: string) => {
@@ -60,32 +60,39 @@ export function Share({ explorer, shown, plot }: ShareContent) {
   const isEmpty = shown.coverage !== undefined && !explorer.hasBooks.value;
   return (
     <div class="row share">
+      <output class="quiet">{message.value}</output>
       <ToolButton onClick={() => void copy(address())}>Copy link</ToolButton>
-      {!isEmpty && (
-        <>
-          <ToolButton onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}>
-            Copy heat map as curl
-          </ToolButton>
-          <ToolButton onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}>
-            Copy ladder as curl
-          </ToolButton>
-          <ToolButton
-            onClick={() => void savedPicture(plot!, explorer, shown).then((png) => download(`${market.slug}.png`, png))}
-          >
-            Save picture
-          </ToolButton>
-          <ToolButton isDisabled={!hasBooks} onClick={saveData}>
-            Save data
-          </ToolButton>
-        </>
-      )}
-      {explorer.connection.grants('export') &&
-        FORMATS.map(([format, name]) => (
-          <ToolButton key={format} onClick={() => void saveRecording(format)}>
-            {`Save ${name}`}
-          </ToolButton>
-        ))}
-      <output class="quiet small">{message.value}</output>
+      <button class="button small" type="button" popovertarget="export">
+        Export
+      </button>
+      <div id="export" popover>
+        {!isEmpty && (
+          <>
+            <ToolButton
+              onClick={() =>
+                void savedPicture(plot!, explorer, shown).then((png) => download(`${market.slug}.png`, png))
+              }
+            >
+              Save picture
+            </ToolButton>
+            <ToolButton isDisabled={!hasBooks} onClick={saveData}>
+              Save data
+            </ToolButton>
+            <ToolButton onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}>
+              Copy heat map as curl
+            </ToolButton>
+            <ToolButton onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}>
+              Copy ladder as curl
+            </ToolButton>
+          </>
+        )}
+        {explorer.connection.grants('export') &&
+          FORMATS.map(([format, name]) => (
+            <ToolButton key={format} onClick={() => void saveRecording(format)}>
+              {`Save ${name}`}
+            </ToolButton>
+          ))}
+      </div>
     </div>
   );
 }

@@ -1,0 +1,105 @@
+import { useRef } from 'preact/hooks';
+import { settlementSource } from '../../../domain/winner-check.ts';
+import { Choices, optionsOf } from '../choices.tsx';
+import type { Explorer, MarketContent } from './explorer.ts';
+import { ToolButton } from './tool-button.tsx';
+import { LAYERS, type Layer } from './view-choices.ts';
+import type { ViewState } from './view-state.ts';
+
+/** The choices above the picture: the outcome, what is drawn over and below its books, and the time. */
+export function PictureTools({ explorer, shown }: MarketContent) {
+  const { state } = shown;
+  return (
+    <div class="row tools">
+      <Choices
+        label="Outcome"
+        options={optionsOf({ up: 'Up', down: 'Down', both: 'Both' })}
+        chosen={state.outcome.value}
+        choose={(outcome) => {
+          state.outcome.value = outcome;
+        }}
+      />
+      <Layers explorer={explorer} shown={shown} />
+      <div class="row zoom">
+        <ToolButton name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
+          +
+        </ToolButton>
+        <ToolButton name="Zoom out" onClick={() => state.zoomTime(2, state.atMs.value)}>
+          −
+        </ToolButton>
+        <ToolButton isDisabled={state.isWhole.value} onClick={() => state.showWhole()}>
+          Whole<span class="wide"> market</span>
+        </ToolButton>
+      </div>
+    </div>
+  );
+}
+
+const LAYER_NAMES: Readonly<Record<Layer, string>> = {
+  mid: 'midpoint',
+  trades: 'trades',
+  reference: 'reference',
+};
+
+/** The choices of what is drawn over and below the books: those that the market has. */
+function Layers({ explorer, shown: { state, market } }: MarketContent) {
+  // Once seen, trades stay a choice: another time of the market may have none.
+  const hasTrades = useRef(false);
+  hasTrades.current ||= [...explorer.trades.value.values()].some(({ whole, window }) =>
+    [whole, window].some((heatMap) => heatMap?.columns.some(({ traded }) => traded)),
+  );
+  const has: Readonly<Record<Layer, boolean>> = {
+    mid: explorer.hasBooks.value,
+    trades: hasTrades.current,
+    reference: explorer.coin.value.isKnown,
+  };
+  const toggle = (layer: Layer) => {
+    const next = new Set(state.layers.value);
+    if (!next.delete(layer)) next.add(layer);
+    state.layers.value = next;
+  };
+  return (
+    <fieldset class="legend">
+      <legend class="hidden">Layers</legend>
+      {LAYERS.map((layer) => (
+        <label key={layer} hidden={!has[layer]}>
+          <input type="checkbox" checked={state.layers.value.has(layer)} onChange={() => toggle(layer)} />
+          {LAYER_NAMES[layer]}
+        </label>
+      ))}
+      {state.layers.value.has('reference') && (
+        <ReferenceSource explorer={explorer} state={state} settlement={settlementSource(market.timeframe)} />
+      )}
+    </fieldset>
+  );
+}
+
+interface ReferenceSourceContent {
+  readonly explorer: Explorer;
+  readonly state: ViewState;
+  /** The publisher that decides the market. */
+  readonly settlement: string;
+}
+
+/** The choice of the publisher of the reference price, where there are several. */
+function ReferenceSource({ explorer, state, settlement }: ReferenceSourceContent) {
+  const shown = explorer.reference.value?.source ?? state.reference.value;
+  const sources = new Set([...explorer.sources.value, ...(shown === undefined ? [] : [shown])]);
+  if (sources.size < 2) return null;
+  return (
+    <select
+      class="input"
+      aria-label="Source of the reference price"
+      value={shown}
+      onChange={({ currentTarget: { value } }) => {
+        state.reference.value = value === settlement ? undefined : value;
+      }}
+    >
+      {[...sources].map((source) => (
+        <option key={source} value={source}>
+          {source === settlement ? `${source}, decides` : source}
+        </option>
+      ))}
+    </select>
+  );
+}
