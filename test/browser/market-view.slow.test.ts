@@ -46,7 +46,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(watched.asked.filter((asked) => !/^(?:blob:)?http:\/\/127\.0\.0\.1/.test(asked))).toEqual([]);
   });
 
-  test('the page of a market says what is recorded of it, and plays no market without books', async () => {
+  test('the page of a market says what is recorded of it, offers the layers that it has, and plays no market without books', async () => {
     const file = join(directory.path, 'markets.ndjson');
     const iso = (ms: number) => new Date(ms).toISOString();
     const named = (slug: string, digit: string) =>
@@ -87,9 +87,12 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
         recorded: document.querySelector('.market-head .quiet').innerText.split(' · ')[1].split(', read in')[0].trim(),
         hasPlay: document.querySelector('.play') !== null,
         instant: document.querySelector('.instant')?.innerText,
+        layers: [...document.querySelectorAll('.tools label:not(.tabs label)')]
+          .filter((label) => label.checkVisibility())
+          .map((label) => label.innerText),
       })`);
     };
-    expect(await seen('btc-nothing')).toEqual({ recorded: 'no books recorded', hasPlay: false });
+    expect(await seen('btc-nothing')).toEqual({ recorded: 'no books recorded', hasPlay: false, layers: [] });
     const seesNoBooks = "document.querySelector('.no-books').checkVisibility()";
     expect(await page.evaluate<unknown>(`[${seesNoBooks}, document.querySelector('.plot-area')]`)).toEqual([
       true,
@@ -99,6 +102,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       recorded: 'recorded only before its window, until 2026-04-15 07:10 UTC, 2 snapshots',
       hasPlay: true,
       instant: '15 Apr 07:10:00.000',
+      layers: ['midpoint'],
     });
     expect(await page.evaluate<boolean>(seesNoBooks)).toBe(false);
     // The start of its window is not in the picture.
@@ -107,6 +111,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       recorded: 'recorded up 0 s, down 120 s, together 120 s of 300 s, 6 snapshots',
       hasPlay: true,
       instant: '07:11:00.000',
+      layers: ['midpoint'],
     });
     await page.locator('label:text-is("Up")').click();
     await until(page, "written.includes('later: only down ›')");
@@ -117,12 +122,13 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     );
     await openMarket(page, `${server.origin}/view/btc/btc-unknown-end`, 'server');
     expect((await page.locator('.figures').allInnerTexts()).join()).toMatch(
-      /Strike\s+77,000\.5\s+Final price\s+not recorded/,
+      /Strike\s+77,000\.50\s+Final price\s+not recorded/,
     );
     expect(await seen('btc-short')).toEqual({
       recorded: 'recorded up 10 s, down 0 s, together 10 s of 300 s, 2 snapshots',
       hasPlay: true,
       instant: '07:11:00.000',
+      layers: ['midpoint'],
     });
     expect(await complaintsOf(watched)).toEqual([]);
   });
@@ -176,7 +182,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
 });
 
 test.skipIf(!HAS_CHROMIUM)(
-  'The first screen of a market has all panes, times, controls and, on a desktop, the ladder (needs Chromium, test/judges).',
+  'The first screen of a market has all panes, times, controls and, on a desktop, the ladder; the picture begins high on it (needs Chromium, test/judges).',
   async () => {
     using directory = temporaryDirectory();
     await using server = await startServer(directory.path, ['--demo']);
@@ -202,20 +208,22 @@ test.skipIf(!HAS_CHROMIUM)(
             return plots.length === ${panes} && room >= -1 && room < 8;
           })()`,
         );
-        const [heights, controls, ladder] = await page.evaluate<
-          [heights: number[], controls: number, ladder: number]
+        const [heights, controls, ladder, top] = await page.evaluate<
+          [heights: number[], controls: number, ladder: number, top: number]
         >(`(() => {
           const placeOf = (one) => one.getBoundingClientRect();
           return [
             [...document.querySelectorAll('.plot-area .u-over')].map((one) => placeOf(one).height),
             placeOf(document.querySelector('.scrubber')).bottom,
             placeOf(document.querySelector('.ladders')).bottom,
+            placeOf(document.querySelector('.u-over')).top,
           ];
         })()`);
         // Every pane is high enough to be read.
         for (const pane of heights) expect(pane).toBeGreaterThanOrEqual(20);
         expect(heights[0]).toBeGreaterThanOrEqual(panes === 4 ? 90 : 35);
         expect(controls).toBeLessThanOrEqual(height);
+        expect(top).toBeLessThanOrEqual(width > 1024 ? 250 : 330);
         if (width > 1024) expect(ladder).toBeLessThanOrEqual(height);
         expect(await overflowing(page)).toEqual([]);
       }
