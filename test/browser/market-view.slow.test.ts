@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { axisText } from '../../src/web/browser/view/view-texts.ts';
+import { priceText } from '../../src/web/browser/view/price-text.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { outputOf } from '../support/command.ts';
 import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
@@ -159,9 +159,9 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       await page.locator('.sign.sides').waitFor();
       const { timestamp, price } = lastAt(at);
       expect(await texts('.figures > div')).toEqual([
-        `Strike ${priceText(strike)}`,
-        `BTC simulated ${timestamp.slice(11, 23)} ${priceText(price)} ${distanceOf(price, strike)}`,
-        `Final price ${priceText(final)} ${distanceOf(final, strike)}`,
+        `Strike ${plainPrice(strike)}`,
+        `BTC simulated ${timestamp.slice(11, 23)} ${plainPrice(price)} ${distanceOf(price, strike)}`,
+        `Final price ${plainPrice(final)} ${distanceOf(final, strike)}`,
       ]);
       const exact =
         "[...document.querySelectorAll('.figures dd')].map(({ title }) => Number(title.replaceAll(',', '')))";
@@ -174,7 +174,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       const [tip] = await texts('.pointer-tip');
       const pointed = /^Up (\S+)/.exec(tip!)![1]!;
       const tick = lastAt(`${at.slice(0, 11)}${pointed}Z`);
-      expect(tip).toEndWith(`BTC simulated ${priceText(tick.price)} Strike ${distanceOf(tick.price, strike)}`);
+      expect(tip).toEndWith(`BTC simulated ${plainPrice(tick.price)} Strike ${distanceOf(tick.price, strike)}`);
       expect(await texts('.axis-label.time')).toEqual([pointed]);
     }
     expect(await complaintsOf(watched)).toEqual([]);
@@ -287,8 +287,8 @@ test.skipIf(!HAS_CHROMIUM)(
 );
 
 /** A price of thousands of dollars in cents. */
-function priceText(price: number): string {
-  return axisText(price).replaceAll(',', '');
+function plainPrice(price: number): string {
+  return priceText(price).replaceAll(',', '');
 }
 
 /** The distance of a price to the strike in cents. */

@@ -11,7 +11,6 @@ import {
   marketTitle,
 } from '../../../src/web/browser/view/market-texts.ts';
 import { priceAt, shownReference } from '../../../src/web/browser/view/reference-prices.ts';
-import { axisText } from '../../../src/web/browser/view/view-texts.ts';
 
 describe('a recorded price', () => {
   test('is shown with all its digits', () => {
@@ -30,15 +29,6 @@ describe('a recorded price', () => {
         expect(Number(exactText(price).replaceAll(',', ''))).toBe(price);
       }),
     );
-  });
-
-  test('is rounded on a page: cents, or six digits where these are more, also where these are zeros', () => {
-    expect([90460.2, 0.00001234, 77643.36752000001, 2.5].map(axisText)).toEqual([
-      '90,460.20',
-      '0.0000123400',
-      '77,643.37',
-      '2.50000',
-    ]);
   });
 });
 

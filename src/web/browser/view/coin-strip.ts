@@ -1,8 +1,8 @@
 import uPlot from 'uplot';
 import { type BandFrame, plotBand, writeTag } from './plot-band.ts';
+import { priceText } from './price-text.ts';
 import type { ReferencePrices } from './reference-prices.ts';
 import type { Span } from './span.ts';
-import { axisText } from './view-texts.ts';
 
 /** The prices of a coin that a band draws: USD; undefined: not known. */
 export interface CoinPrices {
@@ -62,7 +62,7 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
         values: (plot, prices) => {
           const tags = tagsOf(plot);
           const isCovered = (y: number) => tags.some((tag) => Math.abs(tag.y - y) < TAG_HEIGHT);
-          return prices.map((price) => (isCovered(plot.valToPos(price, 'coin')) ? null : axisText(price)));
+          return prices.map((price) => (isCovered(plot.valToPos(price, 'coin')) ? null : priceText(price)));
         },
       },
     ],
@@ -77,7 +77,7 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
     drawOver(plot) {
       for (const { price, y, colour, dash } of tagsOf(plot)) {
         drawLevel(plot, price, shown().window, colour, dash);
-        writeTag(plot, frame.colours, { text: axisText(price), colour, y });
+        writeTag(plot, frame.colours, { text: priceText(price), colour, y });
       }
     },
   });

@@ -9,10 +9,10 @@ import type { MarketPlot } from './market-plot.ts';
 import { clockText, coverageText, distanceText, exactText, marketTitle } from './market-texts.ts';
 import { stateNow } from './page-now.ts';
 import { PictureTools } from './picture-tools.tsx';
+import { priceText } from './price-text.ts';
 import { priceAt } from './reference-prices.ts';
 import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
-import { axisText } from './view-texts.ts';
 
 /** On narrower screens the legend is folded. */
 const FOLDED_MAX = 960;
@@ -129,7 +129,7 @@ function MarketFigures({ explorer, shown: { market, state } }: MarketContent) {
             <div key={nth} class="figure">
               <dt>{title}</dt>
               <dd title={typeof price === 'number' ? exactText(price) : price}>
-                {typeof price === 'number' ? axisText(price) : <span class="quiet">{price}</span>}{' '}
+                {typeof price === 'number' ? priceText(price) : <span class="quiet">{price}</span>}{' '}
                 {nth > 0 && typeof price === 'number' && strike !== undefined && (
                   <span class={`outcome ${directionOf(strike, price)}`}>{distanceText(price, strike)}</span>
                 )}

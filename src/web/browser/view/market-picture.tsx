@@ -8,9 +8,9 @@ import { listenToGestures } from './gestures.ts';
 import { MarketPlot, type Pointed } from './market-plot.ts';
 import { clockText, coverageText, distanceText, marketTitle, sharesText } from './market-texts.ts';
 import { pressKey } from './plot-keys.ts';
+import { priceText } from './price-text.ts';
 import { priceAt } from './reference-prices.ts';
 import { PRICE_LIMITS } from './view-state.ts';
-import { axisText } from './view-texts.ts';
 
 interface PictureContent extends MarketContent {
   /** Gets the plot, once it is there. */
@@ -118,7 +118,7 @@ function PointerTip({ pointed, coin, trades, startMs, width }: PointerTipContent
       return [name, `${shares === 0 ? '' : `${sharesText(shares)}, `}${count}×`, outcomeClass] as const;
     }),
   ];
-  if (tick !== undefined) rows.push([coin!.name, axisText(tick.price)]);
+  if (tick !== undefined) rows.push([coin!.name, priceText(tick.price)]);
   if (tick !== undefined && coin!.strike !== undefined) {
     rows.push(['Strike', distanceText(tick.price, coin!.strike), directionOf(coin!.strike, tick.price)]);
   }

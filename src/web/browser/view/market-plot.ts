@@ -14,11 +14,11 @@ import type { LoadedHeatMaps } from './heat-map-loader.ts';
 import { perFrame } from './per-frame.ts';
 import { BAND_ABOVE, BAND_BELOW, type BandFrame, TIME_AXIS_HEIGHT } from './plot-band.ts';
 import { imbalanceLines, spreadLines } from './plot-lines.ts';
+import { priceText } from './price-text.ts';
 import { imbalanceStrip, spreadStrip } from './quote-strips.ts';
 import type { Span } from './span.ts';
 import { outcomesOf } from './view-choices.ts';
 import type { ViewState } from './view-state.ts';
-import { axisText } from './view-texts.ts';
 
 /** The signals that a plot draws; it draws again when one changes, once a frame. */
 type PlotContent = Pick<Explorer, 'loader' | 'trades' | 'coin' | 'events' | 'own' | 'hasBooks' | 'shown'> & {
@@ -367,7 +367,7 @@ export class MarketPlot {
     const { left } = this.#gutters.peek();
     const place = isCoin ? `${left + this.areaWidth.peek()}px` : `calc(${left}px - 100%)`;
     value.textContent = isCoin
-      ? axisText(coin.plot.posToVal(y - coin.top, 'coin'))
+      ? priceText(coin.plot.posToVal(y - coin.top, 'coin'))
       : (price?.toFixed(LABEL_DECIMALS) ?? '');
     value.style.transform = `translate(${place}, calc(${y}px - 50%))`;
   }

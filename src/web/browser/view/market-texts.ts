@@ -3,8 +3,9 @@ import type { CoverageResource } from '../../../domain/coverage.ts';
 import type { MarketResource } from '../../../domain/market.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import { recordedText } from '../../../domain/recorded-time.ts';
+import { priceText } from './price-text.ts';
 import type { Span } from './span.ts';
-import { axisText, countText } from './view-texts.ts';
+import { countText } from './view-texts.ts';
 
 type TitledMarket = Pick<MarketResource, 'symbol' | 'timeframe' | 'startTime' | 'endTime'>;
 
@@ -28,7 +29,7 @@ export function exactText(decimal: number): string {
 /** The side of the strike that a price is on, and how far from it, with the places of the strike: `3.25 below`. At the strike up wins. */
 export function distanceText(price: number, strike: number): string {
   if (price === strike) return 'at the strike';
-  const distance = Math.abs(price - strike).toFixed(axisText(strike).split('.')[1]!.length);
+  const distance = Math.abs(price - strike).toFixed(priceText(strike).split('.')[1]!.length);
   return `${Number(distance) === 0 ? 'just' : distance} ${price < strike ? 'below' : 'above'}`;
 }
 
