@@ -8,11 +8,11 @@ const TABS_AT_ONCE = 10;
 /** A field of a date has several stops. */
 const TABS_PER_CONTROL_MAX = 10;
 
-/** Opens what is folded and menus, so that the checks below see them. */
+/** Opens what is folded and the menu of a market, so that the checks below see them. The account's menu would cover other controls. */
 export async function unfold(page: Page): Promise<void> {
   await page.evaluate(`
     for (const folded of document.querySelectorAll('details')) folded.open = true;
-    for (const menu of document.querySelectorAll('[popover]')) menu.showPopover();
+    document.querySelector('#export')?.showPopover();
   `);
 }
 
