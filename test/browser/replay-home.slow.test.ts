@@ -47,7 +47,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await using watched = await openPage();
     const { page } = watched;
     await page.goto(`${origin}/view`);
-    const seeState = async (text: string) => await page.locator(`.winner span:text-is("${text}")`).first().waitFor();
+    const seeState = async (text: string) => await page.locator(`.winner :text-is("${text}")`).first().waitFor();
     for (const path of ['/view', '/view?search=updown']) {
       clock.seek(START_MS + 299_999);
       await page.goto(`${origin}${path}`);
