@@ -14,13 +14,15 @@ import { priceAt } from './reference-prices.ts';
 import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
 
-/** On narrower screens the legend is folded. */
+/** On narrower screens the legend is folded at first. */
 const FOLDED_MAX = 960;
 
 /** A recorded market: its books over time, and the ladder at an instant. */
 export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
   const shown = explorer.shown.value;
   const plot = useSignal<MarketPlot | undefined>(undefined);
+  // A person who turns a phone keeps what they unfolded.
+  const isUnfolded = useSignal(innerWidth > FOLDED_MAX);
   const { connection, hasBooks, reference } = explorer;
   // Without books and reference prices a picture would be empty.
   const hasPicture = hasBooks.value || shown?.coverage === undefined || reference.value !== undefined;
@@ -57,7 +59,7 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
           )}
           {hasBooks.value && <Ladders explorer={explorer} shown={shown} />}
           {plot.value !== undefined && (
-            <details class="card fold" open={innerWidth > FOLDED_MAX}>
+            <details class="card fold" open={isUnfolded.value}>
               <summary>Colours and signs</summary>
               <Legend explorer={explorer} shown={shown} plot={plot.value} />
             </details>
