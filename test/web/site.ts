@@ -63,7 +63,8 @@ export function startSite(
     },
     hasAccounts: true,
   });
-  app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
+  // A loaded machine may need longer than the default of 10 s, and fetch would ask again on another connection.
+  app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false, idleTimeout: 120 });
   origin = `http://127.0.0.1:${app.server!.port}`;
   return {
     people: opened,
