@@ -73,8 +73,16 @@ function declared() {
     .description('record until it is stopped; the default command')
     .option('--coin <list>', 'only these coins, like btc,eth', coins)
     .option('--tf <list>', `only these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
-    .option('--ahead <time>', 'ask for the market of a window this long before it', durationOf, 15 * 60_000)
-    .option('--after <time>', 'how long --once waits for the winner', durationOf, 2 * 60_000)
+    .addOption(
+      new Option('--ahead <time>', 'ask for the market of a window this long before it')
+        .argParser(durationOf)
+        .default(15 * UNIT_MS.m!, '15m'),
+    )
+    .addOption(
+      new Option('--after <time>', 'how long --once waits for the winner')
+        .argParser(durationOf)
+        .default(2 * UNIT_MS.m!, '2m'),
+    )
     .option('--once <slug>', 'record the window of this market, and end')
     .option('--prices', "record the coins' prices too")
     .addOption(

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { addSettings, durationFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { UNIT_MS } from '../domain/duration.ts';
@@ -22,7 +22,11 @@ const PAUSE = 0.25;
 function declared() {
   return addSettings(programCommand('seal'), 'diskFloor')
     .description('move the records of markets that are over into files of their own')
-    .option('--before <age>', 'markets that ended this long ago, like 2d or 12h', age, BEFORE_MS)
+    .addOption(
+      new Option('--before <age>', 'markets that ended this long ago, like 2d or 12h')
+        .argParser(age)
+        .default(BEFORE_MS, '2d'),
+    )
     .addHelpText(
       'after',
       `

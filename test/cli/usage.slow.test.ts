@@ -52,6 +52,8 @@ describe('help', () => {
       // Commands to copy have one line each; everything else fits into 80 columns.
       const prose = stdout.split('\n').filter((line) => !line.startsWith('  $ '));
       expect(prose.filter((line) => line.length > 80)).toEqual([]);
+      // A time is written as a person would give it, not in milliseconds.
+      expect(stdout).not.toMatch(/default: \d{6,}/);
     },
   );
 
