@@ -77,7 +77,7 @@ export function viewPage(
           <h2>No order books of this market are recorded</h2>
           <p>
             Prices of the coin are not recorded either, so there is nothing to draw. The strike and the result are above
-            where the venue states them; Previous and Next lead to recorded markets.
+            where the venue states them.
           </p>
           <WayOn />
         </div>
