@@ -1,14 +1,19 @@
 import { RefusedField } from '../domain/refused-field.ts';
 
-/** No control characters and no line breaks: the text is printed in a table. */
-const PRINTABLE = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,100}$/u;
+/** Control characters and line breaks: the text is printed in a table. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+const CHARACTERS_MAX = 100;
 
 /** Throws 'invalid-parameter' for the name of an account, a key or a tier, or for another short text. */
 export function refuseUnprintableName(text: string | undefined, what = 'name'): void {
-  if (text === undefined || PRINTABLE.test(text)) return;
-  throw new RefusedField(
-    what,
-    'invalid-parameter',
-    `a ${what} must have 1 to 100 printable characters: choose another ${what}`,
-  );
+  if (text === undefined) return;
+  const characters = [...text];
+  const unseen = characters.findIndex((character) => UNSEEN.test(character));
+  if (unseen >= 0) {
+    const message = `this ${what} has a character that cannot be seen, at position ${unseen + 1}: remove it`;
+    throw new RefusedField(what, 'invalid-parameter', message);
+  }
+  if (characters.length >= 1 && characters.length <= CHARACTERS_MAX) return;
+  const message = `a ${what} has 1 to ${CHARACTERS_MAX} characters, and this one has ${characters.length}: choose another ${what}`;
+  throw new RefusedField(what, 'invalid-parameter', message);
 }

@@ -7,6 +7,8 @@ interface ActionContent {
   readonly action: string;
   readonly fields: Readonly<Record<string, string | number>>;
   readonly children: ComponentChildren;
+  /** What it does cannot be undone; the button is red. */
+  readonly isDangerous?: boolean;
 }
 
 /** A sentence, and the button that does what it says. With a warning, it is a `ConfirmedButton`. */
@@ -27,12 +29,13 @@ export function Action({ warning, children, ...button }: ActionContent & { reado
   );
 }
 
-/** A destructive action: the first button shows a warning, and the button that does it. */
-export function ConfirmedButton({ label, action, fields, children }: ActionContent) {
+/** An action with consequences: the first button shows a warning, and the button that does it. */
+export function ConfirmedButton({ label, action, fields, children, isDangerous = true }: ActionContent) {
+  const look = isDangerous ? 'small danger' : 'small';
   return (
     <details class="confirmed">
-      <summary class="button small danger">{label}</summary>
-      <Form action={action} hidden={fields} button={`${label} now`} look="small danger">
+      <summary class={`button ${look}`}>{label}</summary>
+      <Form action={action} hidden={fields} button={`${label} now`} look={look}>
         <p>{children}</p>
       </Form>
     </details>

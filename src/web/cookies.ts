@@ -8,6 +8,7 @@ const ATTEMPT = '__Host-bookreel-attempt';
 const NEXT = '__Host-bookreel-next';
 const DEVICE = '__Host-bookreel-device';
 const PASSKEY = '__Host-bookreel-passkey';
+const ADDRESS = '__Host-bookreel-address';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 
 /** The cookies of a request; a name that is sent twice counts as missing. */
@@ -18,6 +19,8 @@ export function cookiesOf(request: Request): {
   readonly device: string | undefined;
   /** The page to show after a sign-in, as the browser sent it: an argument of `nextPage`. */
   readonly next: string | undefined;
+  /** The address that was typed to sign in. */
+  readonly address: string | undefined;
 } {
   const pairs = (request.headers.get('cookie') ?? '').split('; ').map((pair) => pair.split('=', 2));
   const read = (name: string) => {
@@ -25,7 +28,13 @@ export function cookiesOf(request: Request): {
     return values.length === 1 ? values[0] : undefined;
   };
   const signIn = { session: read(SESSION), attemptToken: read(ATTEMPT), passkeyToken: read(PASSKEY) };
-  return { ...signIn, device: read(DEVICE), next: read(NEXT) };
+  const address = read(ADDRESS);
+  return {
+    ...signIn,
+    device: read(DEVICE),
+    next: read(NEXT),
+    address: address && Buffer.from(address, 'base64url').toString(),
+  };
 }
 
 /** The header that sets the session's cookie. As below, undefined removes it. */
@@ -38,6 +47,12 @@ export const passkeyCookie = setterOf(PASSKEY, ATTEMPT_MS);
 export const deviceCookie = setterOf(DEVICE, DEVICE_MS);
 /** With the page to show after the sign-in in this browser. */
 export const nextCookie = setterOf(NEXT, ATTEMPT_MS);
+const encodedAddress = setterOf(ADDRESS, ATTEMPT_MS);
+
+/** With the address that was typed to sign in, which the page of the code names. */
+export function addressCookie(address: string | undefined): string {
+  return encodedAddress(address && Buffer.from(address).toString('base64url'));
+}
 
 function setterOf(name: string, validMs: number): (value: string | undefined) => string {
   return (value) => `${name}=${value ?? ''}; ${ATTRIBUTES}; Max-Age=${value === undefined ? 0 : validMs / 1000}`;

@@ -7,6 +7,8 @@ export interface PageRequest {
   readonly browser: Browser;
   /** The page to show after a sign-in: an argument of `nextPage`. */
   readonly next: string | undefined;
+  /** The address that was typed to sign in in this browser. */
+  readonly address: string | undefined;
   /** Sec-Fetch-Site: the relation of the site that sent the browser here. Undefined: an older browser. */
   readonly sentBy: string | undefined;
   /** The subject of limits: an address, or the /64 of an IPv6 address. */

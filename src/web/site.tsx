@@ -89,7 +89,7 @@ export function accountSite(deps: SiteDeps) {
 function pageRequestOf({ request, set, params }: Context, { addresses, service }: SiteDeps): PageRequest {
   const clientAddress = addresses.of(request);
   const { search, searchParams } = new URL(request.url);
-  const { next, ...cookies } = cookiesOf(request);
+  const { next, address, ...cookies } = cookiesOf(request);
   const userAgent = request.headers.get('user-agent') ?? undefined;
   const sentBy = request.headers.get('sec-fetch-site') ?? undefined;
   const isOfThisMachine = isLoopback(new URL(service.publicUrl).hostname) && addresses.isOfThisMachine(request);
@@ -98,7 +98,8 @@ function pageRequestOf({ request, set, params }: Context, { addresses, service }
   const { client } = subjectsOf(clientAddress);
   // The router gives a path without parameters no parameters at all.
   const parameter = Object.values(params ?? {})[0] ?? '';
-  return { browser, next, sentBy, client, query: searchParams, search, parameter, form: () => formOf(request) };
+  const form = () => formOf(request);
+  return { browser, next, address, sentBy, client, query: searchParams, search, parameter, form };
 }
 
 /** A title and a page that helps, by the message of the refusal: it says what the person lacks. Trying again would not help. */

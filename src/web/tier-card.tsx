@@ -69,7 +69,7 @@ export function compared(tiers: readonly Tier[]): { readonly grants: readonly Gr
   return { grants: GRANTS.filter((grant) => !isOfAll(grant)), shared };
 }
 
-/** How to get a tier that cannot be bought here. `isVisitor`: nobody is signed in, and there are accounts. */
+/** How to get a tier that cannot be bought here. `isVisitor`: nobody is signed in; a sentence of the page names the operator. */
 export function AskOperator({
   contact,
   isVisitor = false,
@@ -77,13 +77,7 @@ export function AskOperator({
   readonly contact: string | undefined;
   isVisitor?: boolean;
 }) {
-  if (contact === undefined && isVisitor) {
-    return (
-      <a class="button wide" href="/account">
-        Sign in
-      </a>
-    );
-  }
+  if (contact === undefined && isVisitor) return null;
   if (contact === undefined) return <p class="quiet small">Only the operator of this service can give it to you.</p>;
   return (
     <a class="button wide" href={contact}>

@@ -119,8 +119,8 @@ describe('a change of a tier', () => {
     [{ monthlyPriceUsd: 1.999 }, 'the price must be'],
     [{ monthlyPriceUsd: Number.NaN }, 'the price must be'],
     [{ monthlyPriceUsd: 1, priceNote: 'one' }, 'a price or a note'],
-    [{ name: '' }, 'a name must have'],
-    [{ priceNote: 'two\nlines' }, 'a note must have'],
+    [{ name: '' }, 'a name has 1 to 100 characters, and this one has 0'],
+    [{ priceNote: 'two\nlines' }, 'this note has a character that cannot be seen, at position 4'],
     [{ place: 0 }, 'the place in the catalog must be'],
   ])('to %j is refused, also for a new tier', (edit, reason) => {
     using held = temporaryArchive();

@@ -118,7 +118,7 @@ describe('The pages of administration', () => {
     expect(rowsOf(text, 'Entries of the audit')).toContainEqual({
       Action: `Created the key ${apiKey.id} with the tier enterprise key.create`,
       Time: '2026-06-01 00:00 UTC',
-      Person: 'no signed-in person',
+      Person: 'command line',
     });
     expect(rowsOf((await admin.open('/admin/accounts?search=shown@')).text, 'Accounts')).toEqual([
       {
@@ -299,7 +299,7 @@ describe('The pages of administration', () => {
   });
 
   test.each<[Readonly<Record<string, string>>, string]>([
-    [{ name: '' }, 'a name must have 1 to 100'],
+    [{ name: '' }, 'a name has 1 to 100'],
     [{ rpm: '0' }, 'requests per minute must be 1 to 1000000'],
     [{ rpm: '1e3' }, 'requests per minute must be'],
     [{ rpm: '1000001' }, 'requests per minute must be'],
@@ -401,7 +401,7 @@ describe('The pages of administration', () => {
     expect((await entries(''))[0]).toEqual({
       Action: 'Signed out session.sign-out',
       Time: '2026-06-01 00:00 UTC',
-      Person: 'no signed-in person',
+      Person: 'command line',
       Account: '<b>@audit.example',
     });
     const unknown = await admin.open('/admin/audit?account=nobody@example.com');

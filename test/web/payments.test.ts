@@ -214,10 +214,10 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       createKey(registry, nowMs(), { account: ADA, name, tier, requestsPerMinute: undefined });
     create('notebook', undefined);
     const texts = async () => [(await ada.open('/account/plan')).text, (await ada.open('/account/keys')).text];
-    for (const text of await texts()) expect(text).not.toContain('keep their tier');
+    for (const text of await texts()) expect(text).not.toContain('does not change with your plan');
     create('robot', 'starter');
     for (const text of await texts()) {
-      expect(text).toContain('Whatever this account buys, these keys keep their tier: robot (Starter). New keys');
+      expect(text).toContain('which does not change with your plan: robot (Starter). New keys');
     }
   });
 
@@ -230,10 +230,10 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     });
     const admin = await site.signedIn('root@example.com');
     site.people.registry.accounts.setRole(site.people.registry.accounts.findByEmail('root@example.com')!.id, 'admin');
-    expect((await admin.open('/admin/payments')).text).not.toContain('Gas of');
+    expect((await admin.open('/admin/payments')).text).not.toContain('Gas on');
     await billing!.gas.refresh();
     expect((await admin.open('/admin/payments')).text).toMatch(
-      /Gas of Anvil: 10000 at 0x\w{40}, which pays for about [\d,]+ tr/,
+      /Gas on Anvil: enough for about [\d,]+ transfers \(10,000 at 0x\w{40}\)/,
     );
     await chain.client.setBalance({ address: privateKeyToAccount(KEYS.gas).address, value: 1n });
     site.people.passTime(61_000);

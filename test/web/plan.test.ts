@@ -29,7 +29,7 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
   expect(await latest()).toEqual({
     Time: time,
     Activity: 'Granted the tier starter without an end',
-    By: 'command or service',
+    By: 'the service',
   });
   const root = await site.signedIn('root@example.com');
   registry.accounts.setRole(registry.accounts.findByEmail('root@example.com')!.id, 'admin');

@@ -29,7 +29,7 @@ describe('refusals are pages where a browser asks', () => {
       const html = await page.text();
       expect(html).toContain(`<h1>${title}</h1>`);
       expect(html).toContain(text);
-      expect(html).toContain(`Request <code>${page.headers.get('x-request-id')}</code>`);
+      expect(html).toContain(`add this request id: <code>${page.headers.get('x-request-id')}</code>`);
       const document = await ask(path, { method });
       expect([document.status, document.headers.get('content-type')]).toEqual([status, 'application/problem+json']);
       expect(document.headers.get('allow')).toBe(page.headers.get('allow'));

@@ -37,10 +37,16 @@ const keyId = () => {
 };
 
 test.each([
-  ['/account/keys/new', 'name', UNPRINTABLE, /^A name must have 1 to 100 printable characters/, {}],
+  [
+    '/account/keys/new',
+    'name',
+    UNPRINTABLE,
+    /^This name has a character that cannot be seen, at position 2: remove it/,
+    {},
+  ],
   ['/account/keys/new', 'expires', '2001-01-01', /^The end of the key is in the past/, {}],
   ['/account/keys/new', 'asOf', 'soon', /^This is not a time/, {}],
-  ['/account/keys/rename', 'name', UNPRINTABLE, /^A name must have 1 to 100/, { key: keyId }],
+  ['/account/keys/rename', 'name', UNPRINTABLE, /^This name has a character that cannot be seen/, { key: keyId }],
   ['/account/settings/email', 'email', 'nobody', /^That is not an e-mail address/, {}],
   ['/account/settings/email', 'email', ADA, /^Your account has this address already/, {}],
   ['/account/settings/delete', 'email', 'eve@example.com', /^That is not the address of this account/, {}],
@@ -62,7 +68,8 @@ test('A wrong code and a mistyped address of a sign-in are refused at their fiel
   await browser.post('/sign-in/email', { email: ADA });
   const { status, text } = await browser.post('/sign-in/code', { code: '12' });
   expect(status).toBe(403);
-  const reason = 'This code is wrong: compare it with the mail; 4 of 5 tries are left.';
+  const reason = 'This code is wrong: type the 8 digits of the mail; 4 of 5 tries are left.';
   expect(refusedInput(text)).toEqual({ name: 'code', value: '12', isFocused: true, reason });
   expect(text).toContain('<h1>Check your mail</h1>');
+  expect(text).toContain(`The mail to <strong>${ADA}</strong>`);
 });

@@ -24,7 +24,7 @@ export function refusalPage({ title, status, detail, requestId }: Problem, hasAc
         </a>
       </p>
       <p class="quiet small">
-        Request <code>{requestId}</code>: name it if you ask the operator
+        If you write to the operator, add this request id: <code>{requestId}</code>
       </p>
     </div>
   );

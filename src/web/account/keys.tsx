@@ -86,7 +86,7 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
         empty={
           <>
             <h2>No keys yet</h2>
-            <p>A program sends a key with each request: create one, and try it with the command on the next page.</p>
+            <p>A program sends a key with each request: create one, and the next page shows a command to try it.</p>
             <p class="row">
               <a class="button primary" href="/account/keys/new">
                 Create a key
@@ -125,8 +125,9 @@ export function PinnedKeys({ keys, registry }: { readonly keys: readonly ApiKey[
   if (pinned.length === 0) return null;
   return (
     <p class="quiet small">
-      Whatever this account buys, these keys keep their tier: {pinned.slice(0, PINNED_MAX).join(', ')}
-      {pinned.length > PINNED_MAX && ' and others'}. New keys have that of the account.
+      The operator gave these keys a tier of their own, which does not change with your plan:{' '}
+      {pinned.slice(0, PINNED_MAX).join(', ')}
+      {pinned.length > PINNED_MAX && ' and others'}. New keys get the tier of your plan.
     </p>
   );
 }
@@ -175,6 +176,7 @@ export async function keyPage(
           label="Rotate"
           action={`${KEYS_PATH}/rotate`}
           fields={{ key: id, prefix }}
+          isDangerous={false}
           warning="Programs are refused until they send the new key."
         >
           A new key replaces this one, with the same id, name and limits.

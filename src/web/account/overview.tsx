@@ -200,7 +200,7 @@ function FirstSteps({ hasKey, commands }: { readonly hasKey: boolean; readonly c
 
 /** Only admins act on accounts of others. */
 function actorText(actorId: number | undefined, ownId: number): string {
-  if (actorId === undefined) return 'command or service';
+  if (actorId === undefined) return 'the service';
   return actorId === ownId ? 'you' : 'an admin';
 }
 

@@ -59,7 +59,10 @@ export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; r
       ) : (
         <div class="card">
           {passkeys.length === 0 && <p>{NONE}</p>}
-          <p class="quiet">Browsers have no passkeys for an address: open this service by a name, such as localhost.</p>
+          <p class="quiet">
+            Passkeys need a name: this service is open at an IP address. Open it at a name, such as localhost, to add
+            one.
+          </p>
         </div>
       )}
     </>

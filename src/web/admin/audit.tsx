@@ -40,12 +40,7 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
     heading: 'Person',
     class: 'long',
     isPlain: true,
-    cell: ({ actor, operatingUser, detail: { job } }) => {
-      const service = job === undefined ? 'no signed-in person' : `${job}, a job of the service`;
-      return (
-        actor ?? <span class="quiet">{operatingUser === undefined ? service : `${operatingUser}, by a command`}</span>
-      );
-    },
+    cell: (entry) => entry.actor ?? <span class="quiet">{actorWithoutAccount(entry)}</span>,
   },
 ];
 
@@ -64,6 +59,13 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   },
 ];
 
+/** Who acted without an account: a job, a user of the machine, or a person who could not sign in. */
+function actorWithoutAccount({ action, operatingUser, detail: { job } }: AuditRecord): string {
+  if (job !== undefined) return `${job}, a job of the service`;
+  if (operatingUser !== undefined) return `${operatingUser}, by a command`;
+  return /\.(refused|wrong-code)$/.test(action) ? 'not signed in' : 'command line';
+}
+
 /** GET /admin/audit?account={address or id}&action&before. */
 export function auditLog({ registry }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { accountId, unknown } = filteredAccount(registry, query);
@@ -73,8 +75,8 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
     { title: 'Audit', path: AUDIT_PATH },
     <>
       <p class="quiet">
-        Who changed what, the latest first. Entries are never removed; the addresses of deleted accounts are replaced,
-        and failed sign-ins are counted by hour.
+        Who changed what, the last recorded entry first. Entries are never removed; the addresses of deleted accounts
+        are replaced, and failed sign-ins are counted by hour.
       </p>
       <List
         label={AUDIT_LABEL}

@@ -7,7 +7,7 @@ import { randomToken } from '../../domain/random-token.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
 import { statusOf } from '../../http/response/problem.ts';
-import { attemptCookie, deviceCookie, nextCookie, passkeyCookie, sessionCookie } from '../cookies.ts';
+import { addressCookie, attemptCookie, deviceCookie, nextCookie, passkeyCookie, sessionCookie } from '../cookies.ts';
 import { Field, Form, PasskeyForm } from '../form.tsx';
 import { nextPage } from '../next-page.ts';
 import { formPage } from '../page.tsx';
@@ -123,13 +123,13 @@ function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest, ref
 }
 
 /** GET /sign-in/code. */
-function codePage(refused?: RefusedForm): Answer {
+function codePage({ address }: PageRequest, refused?: RefusedForm): Answer {
   return formPage(
     'Check your mail',
     <>
       <p>
-        If the address may sign in here, a mail with a link and a code is on its way. Both work for 15 minutes, the link
-        in every browser.
+        The mail to {address === undefined ? 'your address' : <strong>{address}</strong>} has a code and a link. Type
+        the code here, or open the link, within 15 minutes.
       </p>
       <Form action="/sign-in/code" button="Sign in" look="primary wide">
         <Field
@@ -147,8 +147,8 @@ function codePage(refused?: RefusedForm): Answer {
         </Field>
       </Form>
       <p class="small quiet">
-        No mail? Look among unwanted mails, and check that the address was typed without a mistake. After several mails
-        to an address no further one is sent for some time: use the link in the last one.
+        No mail? Look in the spam folder, and check the address. Mails go only to addresses that may sign in here, and
+        after several mails in a row none for some time: use the last one.
       </p>
       <p class="small quiet">
         <a href="/sign-in">Ask for another mail, or correct the address</a>
@@ -200,11 +200,12 @@ async function finishAtProvider({ oidc }: AccountService, request: PageRequest):
   return redirect(
     end.attemptToken === undefined ? '/account/settings?linked' : '/sign-in/code',
     attemptCookie(end.attemptToken),
+    addressCookie(undefined),
   );
 }
 
 function signedIn({ token, device }: NewSession, { next }: PageRequest): Answer {
-  const ended = [attemptCookie(undefined), passkeyCookie(undefined), nextCookie(undefined)];
+  const ended = [attemptCookie(undefined), passkeyCookie(undefined), nextCookie(undefined), addressCookie(undefined)];
   return redirect(nextPage(next), sessionCookie(token), deviceCookie(device), ...ended);
 }
 
@@ -231,7 +232,7 @@ type AnyoneRoutes = Readonly<
 
 export const SIGN_IN_PAGES: AnyoneRoutes = {
   '/sign-in': (service, request, contact) => signInPage(service, request, contact),
-  '/sign-in/code': () => codePage(),
+  '/sign-in/code': (_, request) => codePage(request),
   '/sign-in/link': linkPage,
   '/sign-in/undo': undoPage,
   [PASSKEY_PATH]: (service, request) => passkeyPage(service, request),
@@ -243,12 +244,16 @@ export const SIGN_IN_FORMS: AnyoneRoutes = {
   // The answer is the same for every address.
   '/sign-in/email': sent(
     ({ signIn }, field, { client, browser }) =>
-      redirect('/sign-in/code', attemptCookie(signIn.ask(field('email'), client, undefined, browser.device))),
+      redirect(
+        '/sign-in/code',
+        attemptCookie(signIn.ask(field('email'), client, undefined, browser.device)),
+        addressCookie(field('email').trim()),
+      ),
     (service, request, refused) => signInPage(service, request, undefined, refused),
   ),
   '/sign-in/code': entering(
     ({ signIn }, field, { browser }) => signIn.redeemCode(field('code'), browser),
-    (_, __, refused) => codePage(refused),
+    (_, request, refused) => codePage(request, refused),
   ),
   '/sign-in/link': entering(({ signIn }, field, { browser }) => signIn.redeemLink(field('token'), browser)),
   '/sign-in/undo': sent(({ undoableChanges }, field, { browser }) => {
