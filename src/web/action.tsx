@@ -7,7 +7,7 @@ interface ActionContent {
   readonly action: string;
   readonly fields: Readonly<Record<string, string | number>>;
   readonly children: ComponentChildren;
-  /** What it does cannot be undone; the button is red. */
+  /** The action cannot be undone: the button is red. */
   readonly isDangerous?: boolean;
 }
 

@@ -30,7 +30,7 @@ test('The tiers have their prices and grants without a sign-in, and nothing to b
   const cards = cardsOf(text);
   expect(cards.map(({ name }) => name)).toEqual(tiers.map(({ name }) => name));
   const all = cards.at(-1)!.granted;
-  // What all tiers have is in a sentence above the cards.
+  // A sentence above the cards says what all tiers have.
   const compared = GRANTS.filter((grant) => !tiers.every((tier) => grantsRoute(tier, grant)));
   expect(all).toHaveLength(compared.length);
   for (const [nth, tier] of tiers.entries()) {

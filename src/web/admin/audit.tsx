@@ -59,7 +59,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   },
 ];
 
-/** Who acted without an account: a job, a user of the machine, or a person who could not sign in. */
+/** The actor without an account: a job, a user of the machine, or a person who could not sign in. */
 function actorWithoutAccount({ action, operatingUser, detail: { job } }: AuditRecord): string {
   if (job !== undefined) return `${job}, a job of the service`;
   if (operatingUser !== undefined) return `${operatingUser}, by a command`;

@@ -43,7 +43,7 @@ export function tierOf(form: URLSearchParams): NewTier {
 interface TierFormContent {
   /** Undefined: a new tier. */
   readonly id?: string | undefined;
-  /** What the fields begin with, unless they were refused. */
+  /** The values that the fields have at first, unless they were refused. */
   readonly values: URLSearchParams;
   readonly refused: RefusedForm | undefined;
   readonly hasPlace: boolean;

@@ -17,7 +17,7 @@ import { countText } from './view-texts.ts';
 /** Rows in the document above and below those that are visible. */
 const AROUND = 6;
 
-/** What a row shows, once it is loaded. */
+/** The content of a row, once it is loaded. */
 interface ShownRow extends Pick<MarketListContent, 'href' | 'stateOf' | 'nowMs'> {
   readonly market: ListedMarket;
   readonly midpoints: Midpoints | undefined;
