@@ -44,8 +44,10 @@ export class Occurrences {
       return 1;
     }
     if (!isRepeat) known.count += 1;
-    known.later ??= new Map();
-    if (record.id !== 0) known.later.set(record.id, known.count);
+    if (record.id !== 0) {
+      known.later ??= new Map();
+      known.later.set(record.id, known.count);
+    }
     return known.count;
   }
 

@@ -16,8 +16,7 @@ import { PasskeySettings } from './passkeys.tsx';
 
 const PATH = '/account/settings';
 
-/** GET /account/settings. */
-/** `refused`: the form that was, by the end of its path. */
+/** GET /account/settings. `refused`: the form that was refused, by the end of its path. */
 export function settingsPage(
   deps: WebDeps,
   person: Person,
