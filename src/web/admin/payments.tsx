@@ -58,7 +58,7 @@ function GasKeys({ readings }: { readonly readings: readonly GasReading[] }) {
   return readings.map(({ network, name, address, balance, transfers, warning }) => (
     <p key={network} class={warning === undefined ? 'quiet small long' : 'notice warn long'} role="status">
       {warning === undefined
-        ? `Gas on ${name}: enough for about ${numberText(transfers ?? 0)} transfers (${numberText(balance ?? 0)} at ${address}).`
+        ? `Gas on ${name}: enough for about ${numberText(transfers ?? 0)} transfers (${balance} at ${address}).`
         : errorSentence({ message: warning })}
     </p>
   ));
