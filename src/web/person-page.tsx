@@ -31,18 +31,19 @@ const ACCOUNT_MENU = [
   { href: '/account/keys', name: 'Keys' },
   { href: '/account/usage', name: 'Usage' },
   { href: '/account/plan', name: 'Plan' },
+  { href: '/account/billing', name: 'Billing' },
   { href: '/account/sessions', name: 'Sessions' },
   { href: '/account/settings', name: 'Settings' },
 ] as const;
 
 /** Listed while payments are on. */
-const PAYMENTS_PATH = '/admin/payments';
+const OF_PAYMENTS: readonly string[] = ['/account/billing', '/admin/payments'];
 
 const ADMIN_MENU = [
   { href: '/admin/accounts', name: 'Accounts' },
   { href: '/admin/tiers', name: 'Tiers' },
   { href: '/admin/usage', name: 'Usage of all' },
-  { href: PAYMENTS_PATH, name: 'Payments' },
+  { href: '/admin/payments', name: 'Payments' },
   { href: '/admin/recorder', name: 'Recorder' },
   { href: '/admin/audit', name: 'Audit' },
 ] as const;
@@ -54,12 +55,12 @@ export function personPage(
   children: ComponentChildren,
 ): Page {
   const { title, path, back, action, scripts, refused } = settings;
-  const adminMenu = ADMIN_MENU.filter(({ href }) => hasPayments || href !== PAYMENTS_PATH);
+  const isListed = ({ href }: MenuLink) => hasPayments || !OF_PAYMENTS.includes(href);
   const content = (
     <div class="with-menu">
       <div class="menus">
-        <Menu label="Account" links={ACCOUNT_MENU} path={path} />
-        {account.role === 'admin' && <Menu label="Administration" links={adminMenu} path={path} />}
+        <Menu label="Account" links={ACCOUNT_MENU.filter(isListed)} path={path} />
+        {account.role === 'admin' && <Menu label="Administration" links={ADMIN_MENU.filter(isListed)} path={path} />}
       </div>
       <div>
         <div class="title-line">
@@ -85,9 +86,14 @@ export function personPage(
   return pageOf({ title, email, children: content, ...(scripts && { scripts }) }, refused && statusOf(refused.error));
 }
 
+interface MenuLink {
+  readonly href: string;
+  readonly name: string;
+}
+
 interface MenuContent {
   readonly label: string;
-  readonly links: readonly { readonly href: string; readonly name: string }[];
+  readonly links: readonly MenuLink[];
   readonly path: string;
 }
 

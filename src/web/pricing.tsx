@@ -8,7 +8,7 @@ import { respond } from '../http/response/response.ts';
 import type { Registry } from '../store/registry.ts';
 import { cookiesOf } from './cookies.ts';
 import type { WebDeps } from './person-page.tsx';
-import { AskOperator, compared, TierCard } from './tier-card.tsx';
+import { AskOperator, compared, HowToAsk, HowToPay, TierCard } from './tier-card.tsx';
 
 interface PricingDeps extends Pick<WebDeps, 'contact' | 'nowMs'> {
   readonly registry: Registry;
@@ -24,14 +24,14 @@ export function pricingSite({ registry, billing, contact, service, nowMs }: Pric
   const hasAccounts = service !== undefined;
   return new Elysia({ name: 'pricing', detail: { hide: true } }).get('/pricing', ({ request, set }) => {
     const account = service?.sessions.find(cookiesOf(request).session)?.account;
-    const { tiers, ownTier } = registry.database.readShared(() => ({
-      tiers: registry.tiers.list(),
+    const { listed, ownTier } = registry.database.readShared(() => ({
+      listed: registry.tiers.list(),
       ownTier: account && registry.accountTiers.at(account.id, nowMs()).tier.id,
     }));
     const isSold = (tier: Tier) => tokens !== undefined && (tier.monthlyPriceUsd ?? 0) > 0;
-    const { grants, shared } = compared(tiers);
-    const recommended = tiers.find((tier) => (tier.monthlyPriceUsd ?? 0) > 0);
-    const isByOperator = contact === undefined && hasAccounts && ownTier === undefined;
+    const { tiers, grants, shared } = compared(listed);
+    const recommended = ownTier === undefined ? tiers.find((tier) => (tier.monthlyPriceUsd ?? 0) > 0) : undefined;
+    const onRequest = tiers.filter((tier) => tier.id !== ownTier && tier.monthlyPriceUsd !== 0 && !isSold(tier));
     const children = (
       <>
         <h1>Pricing</h1>
@@ -43,17 +43,21 @@ export function pricingSite({ registry, billing, contact, service, nowMs }: Pric
               tier={tier}
               grants={grants}
               isPresent={tier.id === ownTier}
-              isRecommended={ownTier === undefined && tier === recommended}
+              isRecommended={tier === recommended}
             >
-              <TierAction tier={tier} isSold={isSold(tier)} {...{ ownTier, contact, hasAccounts }} />
+              <TierAction
+                tier={tier}
+                isSold={isSold(tier)}
+                isRecommended={tier === recommended}
+                {...{ ownTier, contact, hasAccounts }}
+              />
             </TierCard>
           ))}
         </div>
-        <p class="quiet small">
-          {tiers.some(isSold) &&
-            `A tier lasts 30 days, paid with ${tokens!.join(', ')}. Nothing is charged automatically. `}
-          {isByOperator && 'The operator of this service can give the other tiers to your account.'}
-        </p>
+        {tiers.some(isSold) && <HowToPay tokens={tokens!} />}
+        {contact === undefined && onRequest.length > 0 && (
+          <HowToAsk names={onRequest.map(({ name }) => name)} email={account?.email} />
+        )}
       </>
     );
     const page = htmlDocument({ title: 'Pricing', section: 'Pricing', hasAccounts, children });
@@ -64,20 +68,20 @@ export function pricingSite({ registry, billing, contact, service, nowMs }: Pric
 interface ActionContent extends Pick<WebDeps, 'contact'> {
   readonly tier: Tier;
   readonly isSold: boolean;
+  readonly isRecommended: boolean;
   /** The tier of the signed-in account; undefined: nobody is signed in. */
   readonly ownTier: string | undefined;
   readonly hasAccounts: boolean;
 }
 
-function TierAction({ tier, isSold, ownTier, contact, hasAccounts }: ActionContent) {
+function TierAction({ tier, isSold, isRecommended, ownTier, contact, hasAccounts }: ActionContent) {
   const link = (href: string, text: string, look = 'wide') => (
     <a class={`button ${look}`} href={href}>
       {text}
     </a>
   );
   if (tier.id === ownTier) return link('/account/keys/new', 'Create a key');
-  if (isSold && hasAccounts) return link('/account/plan', `Buy ${tier.name}`, 'primary wide');
-  if (!hasAccounts || tier.monthlyPriceUsd !== 0)
-    return <AskOperator contact={contact} isVisitor={hasAccounts && ownTier === undefined} />;
+  if (isSold && hasAccounts) return link('/account/plan', `Buy ${tier.name}`, isRecommended ? 'primary wide' : 'wide');
+  if (!hasAccounts || tier.monthlyPriceUsd !== 0) return <AskOperator contact={contact} />;
   return ownTier === undefined ? link('/account', 'Start free') : link('/account/plan', 'Your plan');
 }

@@ -1,5 +1,6 @@
 import type { Billing } from '../billing/billing.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
+import { CopyButton } from '../http/pages/copyable.tsx';
 import type { Column } from './table.tsx';
 import { usdText } from './texts.ts';
 
@@ -58,11 +59,31 @@ interface TransactionContent {
   readonly class?: string;
 }
 
-/** The hash of a transaction: a link, if the settings have an explorer of its network. */
+/** The hash of a transaction with a button that copies it: a link, if the settings have an explorer of its network. */
 export function Transaction({ billing, network, hash, class: classes }: TransactionContent) {
+  if (hash === undefined) return null;
   const url = billing?.settings.networks.find((one) => one.network === network)?.explorerUrl;
-  const code = <code class={classes}>{hash}</code>;
-  return url === undefined || hash === undefined ? code : <a href={url.replace('{hash}', hash)}>{code}</a>;
+  const id = `transaction-${hash}`;
+  const code = (
+    <code id={id} class={classes}>
+      {hash}
+    </code>
+  );
+  return (
+    <>
+      {url === undefined ? code : <a href={url.replace('{hash}', hash)}>{code}</a>}{' '}
+      <CopyButton id={id} label="Copy the transaction" />
+    </>
+  );
+}
+
+/** The amount and the state of a payment, at the head of its receipt and of its invoice. */
+export function PaidMark({ payment }: { readonly payment: Payment }) {
+  return (
+    <p class="row total">
+      {usdText(payment.quote.priceCents / 100)} <State payment={payment} />
+    </p>
+  );
 }
 
 /** The state of a payment as a badge. `isExact`: in the word that commands have for it. */

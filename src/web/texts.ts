@@ -19,3 +19,8 @@ export function bytesText(bytes: number, isOfColumn = false): string {
   const digits = (rounded / 1000 ** power).toPrecision(DIGITS);
   return `${isOfColumn && power > 0 ? digits : Number(digits)} ${UNITS[power]}`;
 }
+
+/** `9 min 59 s`. */
+export function leftText(seconds: number): string {
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}

@@ -60,28 +60,56 @@ export function TierCard({ tier, isPresent, isRecommended = false, grants, child
   );
 }
 
-/** The routes that some of these tiers lack, and a sentence about what all of them have. */
-export function compared(tiers: readonly Tier[]): { readonly grants: readonly Grant[]; readonly shared: string } {
+interface Comparison {
+  /** In the order of their limits. */
+  readonly tiers: readonly Tier[];
+  /** The routes that some of the tiers lack. */
+  readonly grants: readonly Grant[];
+  /** A sentence about what all of them have. */
+  readonly shared: string;
+}
+
+export function compared(listed: readonly Tier[]): Comparison {
+  const tiers = listed.toSorted((one, other) => one.requestsPerMinute - other.requestsPerMinute);
   const isOfAll = (grant: Grant) => tiers.every((tier) => grantsRoute(tier, grant));
   const names = GRANTS.filter(isOfAll).map((grant) => GRANT_NAMES[grant].toLowerCase());
   const included = names.length === 0 ? '' : `, with ${names.join(' and ')}`;
-  const shared = `All tiers have the history from the first recording${included}. Order books have every recorded level.`;
-  return { grants: GRANTS.filter((grant) => !isOfAll(grant)), shared };
+  const shared = `Every tier has the whole history since the first recording${included}.`;
+  return { tiers, grants: GRANTS.filter((grant) => !isOfAll(grant)), shared };
 }
 
-/** How to get a tier that cannot be bought here. `isVisitor`: nobody is signed in; a sentence of the page names the operator. */
-export function AskOperator({
-  contact,
-  isVisitor = false,
-}: {
-  readonly contact: string | undefined;
-  isVisitor?: boolean;
-}) {
-  if (contact === undefined && isVisitor) return null;
-  if (contact === undefined) return <p class="quiet small">Only the operator of this service can give it to you.</p>;
+/** A link to how to get a tier that cannot be bought here: the contact, or the sentence of `HowToAsk` on the same page. */
+export function AskOperator({ contact }: { readonly contact: string | undefined }) {
   return (
-    <a class="button wide" href={contact}>
-      Contact us
+    <a class="button wide" href={contact ?? '#ask'}>
+      {contact === undefined ? 'How to ask' : 'Contact us'}
     </a>
+  );
+}
+
+interface HowToAskContent {
+  /** The names of the tiers. */
+  readonly names: readonly string[];
+  /** The address of the person's account; undefined: nobody is signed in. */
+  readonly email: string | undefined;
+}
+
+/** What a person does for a tier of a service that states no contact. */
+export function HowToAsk({ names, email }: HowToAskContent) {
+  return (
+    <p id="ask" class="quiet">
+      The operator of this service gives {names.join(' or ')} on request: write to the person who runs it, and name the
+      tier and {email === undefined ? 'the e-mail address of your account' : `your account, ${email}`}.
+    </p>
+  );
+}
+
+/** How tiers are paid. `tokens`: as `USDC on Polygon`. */
+export function HowToPay({ tokens }: { readonly tokens: readonly string[] }) {
+  return (
+    <p class="quiet">
+      You pay once for 30 days, with {tokens.join(' or ')} from a wallet of your own. One token counts as one US dollar,
+      and this service pays the fee of the network. Nothing is charged automatically.
+    </p>
   );
 }

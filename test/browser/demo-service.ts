@@ -94,6 +94,7 @@ export async function startDemoService(): Promise<DemoService> {
     await startServer(data, [
       ...['--demo', '--port', port, '--public-url', origin, '--sign-up', 'open'],
       // Nothing is sent.
+      ...['--contact', 'mailto:sales@example.com'],
       ...['--smtp-url', 'smtp://127.0.0.1:9', '--smtp-sender', 'bookreel@example.com'],
       ...(anvil === undefined ? [] : ['--payments', writePaymentSettings(directory, anvil, {}, SELLER)]),
     ]),
@@ -121,6 +122,7 @@ export async function startDemoService(): Promise<DemoService> {
 
 async function buyPro(registry: Registry, origin: string): Promise<void> {
   setPrice(registry, 'pro', PRO_USD);
+  setPrice(registry, 'starter', 19);
   const request = { account: ADMIN, name: 'payments', tier: undefined, requestsPerMinute: undefined };
   const { status } = await buy({ origin, key: createKey(registry, Date.now(), request).key });
   if (status !== 200) throw new Error(`the tier was not bought: ${status}`);

@@ -90,8 +90,8 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
   /** Until its script has run: what it shows is not in the page that the server sends. */
   async function openOffer({ page }: WatchedPage): Promise<void> {
     await page.goto(`${server.origin}/account/plan`);
-    await page.getByRole('button', { name: /Buy 30 days/ }).click();
-    await page.getByText('Pay with another client').waitFor();
+    await page.getByRole('button', { name: /^Extend$|Buy 30 days/ }).click();
+    await page.getByText('Pay from a program').waitFor();
     await page.evaluate('document.readyState === "complete" || new Promise((run) => addEventListener("load", run))');
   }
 
@@ -103,7 +103,7 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
   test('without a wallet the offer says so, and shows how other clients pay', async () => {
     await using watched = await signedIn();
     await openOffer(watched);
-    await watched.page.getByText(/No wallet was found/).waitFor();
+    await watched.page.getByText(/This browser has no wallet/).waitFor();
     expect(await watched.page.evaluate<boolean>('document.querySelector("form[data-payment] button").hidden')).toBe(
       true,
     );

@@ -51,11 +51,11 @@ interface Size {
 const PAYMENT_PAGES: readonly ShownPage[] = [
   byAdmin('offer', '/account/plan', {
     prepare: async (page) => {
-      await press(page, /Buy 30 days/);
-      await page.getByText('Pay with another client').waitFor();
+      await press(page, /^Extend$/);
+      await page.getByText('Pay from a program').waitFor();
     },
   }),
-  byAdmin('receipt', '/account/plan', {
+  byAdmin('receipt', '/account/billing', {
     prepare: async (page) => {
       await page.locator('td a[href^="/account/plan/"]').first().click();
       await page
@@ -64,13 +64,14 @@ const PAYMENT_PAGES: readonly ShownPage[] = [
         .waitFor();
     },
   }),
-  byAdmin('invoice', '/account/plan', {
+  byAdmin('invoice', '/account/billing', {
     prepare: async (page) => {
       await page.locator('td a[href^="/account/plan/"]').first().click();
       await page.locator('a[href$="/invoice"]').first().click();
       await page.getByText('Seller').first().waitFor();
     },
   }),
+  byAdmin('billing', '/account/billing'),
   byAdmin('admin-payments', '/admin/payments'),
 ];
 

@@ -11,7 +11,7 @@ import { signed } from '../billing/payer.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { captured } from '../support/captured.ts';
 import type { PlainBrowser } from './browser.ts';
-import { factsOf, rowsOf } from './page-content.ts';
+import { factsOf, plainText, rowsOf } from './page-content.ts';
 import { fieldValue, type Site, startSite, textOf } from './site.ts';
 
 const [ADA, EVE, ROOT] = ['ada@example.com', 'eve@example.com', 'root@example.com'] as const;
@@ -46,7 +46,7 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
   /** Buys pro; the path of the receipt. */
   async function bought(browser: PlainBrowser): Promise<string> {
     const { text } = await browser.open('/account/plan');
-    const [, token = ''] = /<option value="(eip155:[^"]*)"/.exec(text) ?? [];
+    const [, token = ''] = /value="(eip155:[^"]*)"/.exec(text) ?? [];
     const { headers } = await browser.post('/account/plan/buy', { tier: fieldValue(text, 'tier'), token });
     const offer = headers.get('location')!;
     const challenge = JSON.parse(textOf((await browser.open(offer)).text, 'challenge')) as Challenge;
@@ -66,16 +66,19 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
     const { settledMs } = paid!;
     const { text } = await ada.open(`${first}/invoice`);
     expect(text).toContain('<h1>Invoice 1</h1>');
+    const listed = (await ada.open('/account/billing')).text;
+    expect([listed.includes(`href="${first}/invoice"`), plainText(text).includes('$49.50 paid')]).toEqual([true, true]);
     // $49.50 with 8.1 %: 49.5 * 8.1 / 108.1 = 3.709.
     expect(factsOf(text)).toEqual({
       Seller: 'Books & <Co> 1 Main Street 8000 Zurich Tax id CHE-1',
       Buyer: 'not named yet Name the buyer',
+      Number: '1',
       Date: timeText(settledMs!),
       Net: '$45.79',
       'VAT 8.1 %': '$3.71',
       Total: '$49.50',
-      Paid: 'in TUSD on Anvil',
-      Transaction: paid!.transaction!,
+      Paid: `${timeText(paid!.createdMs)} in TUSD on Anvil`,
+      Transaction: `${paid!.transaction} Copy the transaction`,
     });
     expect(rowsOf(text, 'Services')).toEqual([
       {
@@ -87,15 +90,15 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
       },
     ]);
     // The ways on: to name the buyer, to the receipt, and to print.
-    for (const way of ['href="/account/plan#buyer"', `href="${first}"`, 'data-print']) expect(text).toContain(way);
-    const name = async (lines: string) => (await ada.post('/account/plan/buyer', { lines })).status;
+    for (const way of ['href="/account/billing#buyer"', `href="${first}"`, 'data-print']) expect(text).toContain(way);
+    const name = async (lines: string) => (await ada.post('/account/billing/buyer', { lines })).status;
     const buyerOf = async (offer: string) => factsOf((await ada.open(`${offer}/invoice`)).text).Buyer;
     expect(await name(' Ada <Ltd> \r\n\r\n2 Side Street ')).toBe(303);
     expect(await buyerOf(first)).toBe('Ada <Ltd> 2 Side Street');
     expect(await name('Ada Inc\nElsewhere')).toBe(303);
     const second = await bought(ada);
     expect([await buyerOf(first), await buyerOf(second)]).toEqual(['Ada <Ltd> 2 Side Street', 'Ada Inc Elsewhere']);
-    expect((await ada.open('/account/plan')).text).toContain('Ada Inc\nElsewhere</textarea>');
+    expect((await ada.open('/account/billing')).text).toContain('Ada Inc\nElsewhere</textarea>');
     for (const lines of ['a\u0007b', 'x'.repeat(101), Array(9).fill('x').join('\n')])
       expect(await name(lines)).toBe(400);
     expect(await buyerOf(second)).toBe('Ada Inc Elsewhere');
@@ -171,7 +174,7 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
     const offer = await bought(eve);
     expect((await eve.open(`${offer}/invoice`)).status).toBe(404);
     expect((await eve.open(offer)).text).not.toContain('/invoice');
-    expect((await eve.open('/account/plan')).text).not.toContain('on invoices');
+    expect((await eve.open('/account/billing')).text).not.toContain('Invoice address');
   });
 
   test('billing list --csv has all payments, with invoices, and no cell that a spreadsheet would calculate', async () => {

@@ -42,7 +42,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
   /** Chooses pro; the path of the offer. */
   async function choose(browser: PlainBrowser): Promise<string> {
     const { text } = await browser.open('/account/plan');
-    const [, token = ''] = /<option value="(eip155:[^"]*)"/.exec(text) ?? [];
+    const [, token = ''] = /value="(eip155:[^"]*)"/.exec(text) ?? [];
     const { status, headers } = await browser.post(BUY, { tier: fieldValue(text, 'tier'), token });
     expect(status).toBe(303);
     return headers.get('location')!;
@@ -78,27 +78,25 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const [{ startsMs, endsMs }] = site.people.registry.grants.ofAccount(paid!.quote.accountId) as [AccountGrant];
     expect(endsMs).toBe(startsMs + TERM_MS);
     expect(factsOf(receipt)).toEqual({
-      Amount: '$49.50 in TUSD on Anvil paid',
       Tier: 'Pro, 30 days',
       From: timeText(startsMs),
       Until: timeText(endsMs!),
-      Received: timeText(createdMs),
-      Transaction: transaction!,
+      Receipt: id,
+      Date: `${timeText(createdMs)} , in TUSD on Anvil`,
+      Transaction: `${transaction} Copy the transaction`,
       Payer: payer,
       Receiver: PAY_TO.toLowerCase(),
-      Payment: id,
     });
-    const plan = (await ada.open('/account/plan')).text;
-    expect(plan).toContain(`href="${offer}"`);
-    expect(rowsOf(plan, 'Receipts')).toEqual([
+    expect(plainText(receipt)).toContain('$49.50 paid');
+    const billing = (await ada.open('/account/billing')).text;
+    expect(billing).toContain(`href="${offer}"`);
+    expect(rowsOf(billing, 'Receipts')).toEqual([
       {
-        Tier: 'Pro',
+        Receipt: 'Pro, 30 days',
         Date: timeText(createdMs),
         Amount: '$49.50 TUSD on Anvil',
         State: 'paid',
-        From: timeText(startsMs),
-        Until: timeText(endsMs!),
-        Transaction: transaction!,
+        Invoice: '',
       },
     ]);
   });
@@ -114,7 +112,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     await ada.post(PAY, fields);
     expect(await refused()).toEqual([404, 404]);
     expect([tierOf(site), tierOf(site, EVE)]).toEqual(['pro', 'free']);
-    expect((await eve.open('/account/plan')).text).toContain('You have bought nothing yet.');
+    expect((await eve.open('/account/billing')).text).toContain('You have bought nothing yet.');
   });
 
   test.each<[string, Record<string, string>, number]>([
@@ -159,6 +157,34 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     expect([tierOf(site), site.people.registry.payments.list(1)]).toEqual(['free', []]);
   });
 
+  test('An offer says how long it holds, and what a person without a wallet does next', async () => {
+    await using site = paidSite();
+    const ada = await site.signedIn(ADA);
+    const offer = await choose(ada);
+    site.people.passTime(61_000);
+    const { text } = await ada.open(offer);
+    const { expiresMs } = site.people.registry.database.read(() =>
+      site.people.registry.payments.findQuote(offer.split('/').at(-1)!),
+    )!;
+    const plain = plainText(text);
+    expect(plain).toContain(`The offer holds until ${timeText(expiresMs)} , for 8 min 59 s .`);
+    expect(plain).toContain('Have at least 49.50 TUSD on Anvil in it.');
+    expect(textOf(text, 'page')).toEndWith(offer);
+  });
+
+  test('The tier of the account is extended to the end that its button states, and others are bought', async () => {
+    await using site = paidSite();
+    const { registry, nowMs } = site.people;
+    setPrice(registry, 'starter', 10);
+    const ada = await site.signedIn(ADA);
+    const endsMs = nowMs() + 5 * 86_400_000;
+    const grant = { accountId: registry.accounts.findByEmail(ADA)!.id, tier: 'pro', source: 'operator' } as const;
+    registry.database.write(() => registry.grants.add({ ...grant, startsMs: nowMs(), endsMs }, nowMs()));
+    const text = plainText((await ada.open('/account/plan')).text);
+    expect(text).toContain(`30 days more, until ${timeText(endsMs + TERM_MS)} Extend`);
+    expect(text.split('Buy 30 days')).toHaveLength(2);
+  });
+
   test('A tier that is retired, has no price, or is granted without an end has no button', async () => {
     await using site = paidSite();
     const { registry, nowMs } = site.people;
@@ -186,19 +212,20 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     site.people.passTime(Date.now() - NOW_MS);
     setPrice(registry, 'pro', 49.5);
     const ada = await site.signedIn(ADA);
-    expect((await ada.open('/account/plan')).text).toContain('>TUSD on Anvil (testnet)<');
+    expect((await ada.open('/account/plan')).text).toContain('TUSD on Anvil (testnet)');
     const offer = await choose(ada);
     await ada.post(PAY, await payment(ada, offer));
     const [paid] = registry.payments.list(1);
     const link = (hash: string) => `href="https://scan.example/tx/${hash}?x=1"`;
-    for (const path of ['/account/plan', offer])
-      expect((await ada.open(path)).text).toContain(link(paid!.transaction!));
+    expect((await ada.open(offer)).text).toContain(link(paid!.transaction!));
     expect(registry.payments.revenue(1)).toHaveLength(1);
     const back = `0x${'9'.repeat(64)}`;
     refundPayment({ registry, nowMs: nowMs(), operatingUser: 'op' }, paid!.id, back, true);
     const receipt = (await ada.open(offer)).text;
     expect(receipt).toContain(link(back));
-    expect(factsOf(receipt)).toMatchObject({ Amount: '$49.50 in TUSD on Anvil (testnet) refunded', Refund: back });
+    expect(plainText(receipt)).toContain('$49.50 refunded');
+    expect(factsOf(receipt)).toMatchObject({ Refund: `${back} Copy the transaction` });
+    expect(factsOf(receipt).Date).toEndWith('in TUSD on Anvil (testnet)');
     expect(tierOf(site)).toBe('free');
     expect(registry.payments.revenue(1)).toEqual([]);
     registry.accounts.setRole(paid!.quote.accountId, 'admin');
@@ -275,7 +302,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       Tier: 'Pro',
       Amount: '$49.50 TUSD on Anvil',
       State: payment.state,
-      Transaction: payment.transaction!,
+      Transaction: `${payment.transaction} Copy the transaction`,
     }));
     expect(await listed('')).toEqual(expectedRows);
     expect(await listed(`?account=${EVE}`)).toEqual([expectedRows[1]!]);
@@ -292,7 +319,8 @@ test('While payments are off, no page offers one: the plan and the menu have no 
   const ada = await site.signedIn(ADA);
   registry.accounts.setRole(registry.accounts.findByEmail(ADA)!.id, 'admin');
   const plan = (await ada.open('/account/plan')).text;
-  for (const absent of ['Buy 30 days', 'Receipts', '/admin/payments']) expect(plan).not.toContain(absent);
-  expect(plan).toContain('Only the operator of this service can give it to you');
+  for (const absent of ['Buy 30 days', 'Receipts', '/account/billing', '/admin/payments'])
+    expect(plan).not.toContain(absent);
+  expect(plan).toContain('The operator of this service gives Starter or Pro or Enterprise on request');
   for (const form of [BUY, PAY]) expect((await ada.post(form, {})).status).toBe(404);
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import { grantTier } from '../../src/account/administration.ts';
+import { createTier } from '../../src/account/tier-catalog.ts';
 import { GRANTS, grantsRoute } from '../../src/domain/tier.ts';
 import { pricingSite } from '../../src/web/pricing.tsx';
 import { type Anvil, HAS_ANVIL, startAnvil } from '../billing/anvil.ts';
@@ -42,7 +43,7 @@ test('The tiers have their prices and grants without a sign-in, and nothing to b
     '$49.50 for 30 days',
     'Requests per key 300 a minute',
     'BTC, ETH, SOL, XRP',
-    'All tiers have the history from the first recording, with markets and prices of coins.',
+    'Every tier has the whole history since the first recording, with markets and prices of coins.',
     'Pro recommended',
   ]) {
     expect(plainText(text)).toContain(part);
@@ -54,16 +55,14 @@ test('The tiers have their prices and grants without a sign-in, and nothing to b
 
 const CONTACT = 'https://example.com/contact';
 const START = ['/account', 'Start free'];
-/** One sentence below the cards names the operator. */
-const BELOW = [undefined, undefined];
-/** A sentence names the operator. */
-const OPERATOR = [undefined, undefined];
+/** A sentence below the cards says how to ask the operator. */
+const OPERATOR = ['#ask', 'How to ask'];
 const ASK = [CONTACT, 'Contact us'];
 const KEY = ['/account/keys/new', 'Create a key'];
 const PLAN = ['/account/plan', 'Your plan'];
 
 test.each([
-  ['a visitor', undefined, undefined, [START, BELOW, BELOW, BELOW]],
+  ['a visitor', undefined, undefined, [START, OPERATOR, OPERATOR, OPERATOR]],
   ['a visitor', undefined, CONTACT, [START, ASK, ASK, ASK]],
   ['a customer', 'starter', undefined, [PLAN, KEY, OPERATOR, OPERATOR]],
   ['a customer', 'starter', CONTACT, [PLAN, KEY, ASK, ASK]],
@@ -75,9 +74,16 @@ test.each([
     grantTier({ registry, nowMs: nowMs() }, registry.accounts.findByEmail('ada@example.com')!.id, tier);
   const { text } = await browser.open('/pricing');
   expect(actionsOf(text)).toEqual(actions);
-  const sentences = text.match(/(?:Only the|The) operator of this service can/g) ?? [];
-  const byOperator = actions.some((one) => one === BELOW) ? 1 : actions.filter((one) => one === OPERATOR).length;
-  expect(sentences).toHaveLength(byOperator);
+  const sentences = plainText(text).match(/The operator of this service gives [^.]*/g) ?? [];
+  const tiers = tier === undefined ? 'Starter or Pro or Enterprise' : 'Pro or Enterprise';
+  const account = tier === undefined ? 'the e-mail address of your account' : 'your account, ada@example';
+  expect(sentences).toEqual(
+    contact === undefined
+      ? [
+          `The operator of this service gives ${tiers} on request: write to the person who runs it, and name the tier and ${account}`,
+        ]
+      : [],
+  );
   expect(text.match(/<section class="card tier chosen">/g)?.length ?? 0).toBe(tier === undefined ? 0 : 1);
   expect(text.includes('your tier')).toBe(tier !== undefined);
 });
@@ -90,12 +96,18 @@ test.each([undefined, CONTACT])(
     const app = new Elysia().use(pricingSite(deps));
     const text = await (await app.handle(new Request('http://127.0.0.1/pricing'))).text();
     expect([text.includes('Requests per key'), text.includes('/account')]).toEqual([true, false]);
-    expect(actionsOf(text)).toEqual(
-      Array.from({ length: 4 }, () => (contact === undefined ? [undefined, undefined] : ASK)),
-    );
-    expect(text.includes('Only the operator of this service can')).toBe(contact === undefined);
+    expect(actionsOf(text)).toEqual(Array.from({ length: 4 }, () => (contact === undefined ? OPERATOR : ASK)));
+    expect(text.includes('The operator of this service gives')).toBe(contact === undefined);
   },
 );
+
+test('The tiers are in the order of their limits, whatever their places in the catalog are', async () => {
+  await using site = startSite();
+  const { registry, nowMs } = site.people;
+  createTier({ registry, nowMs: nowMs() }, { id: 'lab', name: 'Lab', requestsPerMinute: 240, place: 1 });
+  const names = cardsOf(await pricing(site)).map(({ name }) => name);
+  expect(names).toEqual(['Free', 'Starter', 'Lab', 'Pro', 'Enterprise']);
+});
 
 describe.skipIf(!HAS_ANVIL)('With payments (needs anvil)', () => {
   let anvil: Anvil;
@@ -110,7 +122,7 @@ describe.skipIf(!HAS_ANVIL)('With payments (needs anvil)', () => {
     );
     setPrice(site.people.registry, 'pro', 49.5);
     const text = await pricing(site);
-    expect(text.match(/paid with [^.]*/g)).toEqual(['paid with TUSD on Anvil']);
+    expect(plainText(text)).toContain('You pay once for 30 days, with TUSD on Anvil from a wallet of your own.');
     expect(text).toContain('href="/account/plan">Buy Pro</a>');
     const plan = await new PlainBrowser(site.origin).open('/account/plan');
     expect([plan.status, plan.headers.get('location')]).toEqual([303, '/sign-in']);

@@ -1,4 +1,5 @@
 import type { Price } from '../../billing/billing.ts';
+import { type InstantMs, timeText } from '../../domain/instant.ts';
 import { Choice, Form } from '../form.tsx';
 
 export const PLAN_PATH = '/account/plan';
@@ -10,17 +11,38 @@ export function priceId({ chain, token }: Price): string {
   return `${chain.network}/${token.asset}`;
 }
 
+/** `USDC on Polygon`. */
+export function priceToken({ chain, token }: Price): string {
+  return `${token.symbol} on ${chain.name}`;
+}
+
+interface BuyFormContent {
+  readonly prices: readonly Price[];
+  /** The term if it is bought now. */
+  readonly startsMs: InstantMs;
+  readonly endsMs: InstantMs;
+  /** The account has the tier. */
+  readonly isPresent: boolean;
+  readonly nowMs: InstantMs;
+}
+
 /** Buys a tier with one of the tokens that pay for it. */
-export function BuyForm({ prices }: { readonly prices: readonly Price[] }) {
+export function BuyForm({ prices, startsMs, endsMs, isPresent, nowMs }: BuyFormContent) {
   const [first] = prices;
   if (first === undefined) return null;
+  const hasChoice = prices.length > 1;
   return (
-    <Form action={`${PLAN_PATH}/buy`} hidden={{ tier: first.tier.id }} button="Buy 30 days" look="primary wide">
-      <Choice
-        label="Pay with"
-        name="token"
-        options={prices.map((price) => [priceId(price), `${price.token.symbol} on ${price.chain.name}`])}
-      />
+    <Form
+      action={`${PLAN_PATH}/buy`}
+      hidden={{ tier: first.tier.id, ...(!hasChoice && { token: priceId(first) }) }}
+      button={isPresent ? 'Extend' : 'Buy 30 days'}
+      // A lower tier starts after the present one.
+      look={isPresent || startsMs === nowMs ? 'primary wide' : 'wide'}
+    >
+      {isPresent && <p class="quiet">30 days more, until {timeText(endsMs)}</p>}
+      {hasChoice && (
+        <Choice label="Pay with" name="token" options={prices.map((price) => [priceId(price), priceToken(price)])} />
+      )}
     </Form>
   );
 }

@@ -1,19 +1,16 @@
-import { refuseUnprintableName } from '../../account/printable-name.ts';
 import { termOfPayment } from '../../billing/paid-grants.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { PAYMENTS_PATH } from '../admin/payments.tsx';
-import { Form } from '../form.tsx';
-import { type Answer, type PageRequest, redirect } from '../page-request.ts';
-import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
-import { Transaction, tokenText } from '../shown-payment.tsx';
+import type { Answer, PageRequest } from '../page-request.ts';
+import { type Person, personPage, type WebDeps } from '../person-page.tsx';
+import { PaidMark, Transaction, tokenText } from '../shown-payment.tsx';
 import { Table } from '../table.tsx';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
+import { BILLING } from './billing.tsx';
 import { PLAN_PATH } from './buy-form.tsx';
-
-const LINES_MAX = 8;
 
 /** GET /account/plan/{quote}/invoice, of this account, or /admin/payments/{quote}/invoice, of `anyAccount`: a document to print. */
 export function invoicePage(
@@ -31,9 +28,9 @@ export function invoicePage(
     const { quote, id } = payment;
     return { payment, invoice, tier: tiers.named(quote.tier), term: termOfPayment(registry, quote.accountId, id) };
   });
-  if (found === undefined) throw new DomainError('not-found', 'there is no such invoice: your plan lists all receipts');
+  if (found === undefined) throw new DomainError('not-found', 'there is no such invoice: Billing lists all receipts');
   const { payment, invoice, tier, term } = found;
-  const { quote, state, transaction, refund } = payment;
+  const { quote, state, transaction, refund, createdMs } = payment;
   const { number, issuedMs, buyer } = invoice;
   const { name, address, taxId, tax } = invoice.seller;
   const rate = Math.round((tax?.percent ?? 0) * 100);
@@ -41,7 +38,7 @@ export function invoicePage(
   const taxCents = Math.round((quote.priceCents * rate) / (10_000 + rate));
   const [path, back] = anyAccount
     ? [PAYMENTS_PATH, { href: PAYMENTS_PATH, name: 'Payments' }]
-    : [PLAN_PATH, { href: `${PLAN_PATH}/${quote.id}`, name: 'Receipt' }];
+    : [BILLING.href, { href: `${PLAN_PATH}/${quote.id}`, name: 'Receipt' }];
   const [amount, net, tax100] = [quote.priceCents, quote.priceCents - taxCents, taxCents].map((cents) =>
     usdText(cents / 100),
   );
@@ -60,6 +57,7 @@ export function invoicePage(
       )}
       {refund !== undefined && <p class="notice bad">Refunded in full.</p>}
       <article class="card invoice">
+        <PaidMark payment={payment} />
         <Facts
           isCard={false}
           facts={{
@@ -72,11 +70,12 @@ export function invoicePage(
                   not named yet
                   {!anyAccount && (
                     <div class="screen-only">
-                      <a href={`${PLAN_PATH}#buyer`}>Name the buyer</a>
+                      <a href={`${BILLING.href}#buyer`}>Name the buyer</a>
                     </div>
                   )}
                 </>
               ),
+            Number: number,
             Date: <Time ms={issuedMs} />,
           }}
         />
@@ -103,7 +102,11 @@ export function invoicePage(
         <Facts
           isCard={false}
           facts={{
-            Paid: `in ${tokenText(billing, quote)}`,
+            Paid: (
+              <>
+                <Time ms={createdMs} /> in {tokenText(billing, quote)}
+              </>
+            ),
             Transaction: transaction && <Transaction billing={billing} network={quote.network} hash={transaction} />,
             Refund: refund && <Transaction billing={billing} network={quote.network} hash={refund} />,
           }}
@@ -125,31 +128,3 @@ export function PrintButton() {
 function Lines({ text }: { readonly text: string }) {
   return text.split('\n').map((line) => <div key={line}>{line}</div>);
 }
-
-/** The name and the address of a buyer on invoices. */
-export function BuyerForm({ lines }: { readonly lines: string }) {
-  return (
-    <Form class="card" action={`${PLAN_PATH}/buyer`} button="Save">
-      <label class="field" id="buyer">
-        Name and address on invoices
-        <textarea class="input" name="lines" rows={5} maxLength={800}>
-          {lines}
-        </textarea>
-        <span class="hint">Invoices that name nobody yet get it too. Others stay as they are.</span>
-      </label>
-    </Form>
-  );
-}
-
-/** POST /account/plan/buyer. */
-export const saveBuyer = posted(({ registry, person, field }) => {
-  const lines = field('lines')
-    .split(/\r?\n/)
-    .flatMap((line) => line.trim() || []);
-  if (lines.length > LINES_MAX) {
-    throw new DomainError('invalid-parameter', `a name and an address have at most ${LINES_MAX} lines: join some`);
-  }
-  for (const line of lines) refuseUnprintableName(line, 'line');
-  registry.database.write(() => registry.invoices.setBuyer(person.account.id, lines.join('\n')));
-  return redirect(PLAN_PATH);
-});

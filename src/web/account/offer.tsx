@@ -7,14 +7,14 @@ import { DomainError } from '../../domain/errors.ts';
 import { type PaymentQuote, TERM_MS } from '../../domain/payment.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Commands } from '../../http/pages/commands.tsx';
-import { Copyable } from '../../http/pages/copyable.tsx';
+import { Copyable, CopyButton } from '../../http/pages/copyable.tsx';
 import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import type { Answer } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { WALLET_SCRIPT } from '../scripts.ts';
 import { tokenOf, tokenText } from '../shown-payment.tsx';
-import { numberText, usdText } from '../texts.ts';
+import { leftText, numberText, usdText } from '../texts.ts';
 import { coinsText, grantedText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import type { WalletPayment } from '../wallet-payment.ts';
@@ -42,40 +42,24 @@ export function offerPage(
   const transfer = transferToSign(accepted, `0x${randomBytes(32).toString('hex')}`);
   const network = walletNetwork(payments, quote);
   const payment: WalletPayment = { accepted, transfer, network, nowSeconds: Math.floor(nowMs / 1000) };
+  const name = tokenText(payments, quote);
+  const amount = (quote.priceCents / 100).toFixed(2);
+  const endsMs = startsMs + TERM_MS;
+  const secondsLeft = Math.floor((quote.expiresMs - nowMs) / 1000);
   return personPage(
     person,
     { title: `Buy ${tier.name}`, path: PLAN_PATH, back: PLAN, scripts: [COPY_SCRIPT, WALLET_SCRIPT] },
     <>
       <div class="card">
-        <p class="price">
-          {usdText(quote.priceCents / 100)}{' '}
-          <small class="quiet">in {tokenText(payments, quote)}, once, for 30 days</small>
-        </p>
-        <Facts
-          isCard={false}
-          facts={{
-            Coins: coinsText(tier),
-            Routes: grantedText(tier.routes),
-            Requests: `${numberText(tier.requestsPerMinute)} a minute with each key`,
-            Starts: startsMs === nowMs ? 'as soon as it is paid' : [<Time ms={startsMs} />, ', after the present tier'],
-            Ends: <Time ms={startsMs + TERM_MS} />,
-            'Offer ends': <Time ms={quote.expiresMs} />,
-            Amount: <code id="amount">{(quote.priceCents / 100).toFixed(2)}</code>,
-            // Nothing copies it, or the amount.
-            Receiver: (
-              <>
-                <code id="receiver">{quote.payTo}</code>
-                <div class="small quiet">Pay below: tokens that you send there yourself buy nothing</div>
-              </>
-            ),
-          }}
-        />
-      </div>
-      <h2>Pay with a wallet</h2>
-      <div class="card">
+        <div class="total">{usdText(quote.priceCents / 100)}</div>
         <p>
-          You sign a transfer of exactly this amount to this receiver, and pay no gas. This service sends it to the
-          network.
+          30 days of {tier.name}, paid once in {name}
+          {startsMs === nowMs ? ': ' : [', after your present tier: from ', <Time ms={startsMs} />, ' ']}
+          until <Time ms={endsMs} />.
+        </p>
+        <p class="quiet">
+          The offer holds until <Time ms={quote.expiresMs} />, for{' '}
+          <b data-seconds={secondsLeft}>{leftText(secondsLeft)}</b>.
         </p>
         <form method="post" action={`${PLAN_PATH}/pay`} data-payment={JSON.stringify(payment)}>
           <input type="hidden" name="quote" value={quote.id} />
@@ -85,14 +69,42 @@ export function offerPage(
             <button class="button primary" type="submit" hidden>
               Pay with a wallet
             </button>
-            <output class="quiet">
-              No wallet was found in this browser. On a phone, sign in and open this page in the browser of a wallet’s
-              app.
-            </output>
+            <output class="quiet" />
           </div>
+          <div class="notice" data-no-wallet>
+            <p>
+              <strong>This browser has no wallet.</strong> Any wallet for Ethereum can pay:
+            </p>
+            <ol>
+              <li>Install a wallet in this browser, or its app on your phone.</li>
+              <li>
+                Have at least {amount} {name} in it. You need nothing for gas.
+              </li>
+              <li>
+                Load this page again. On a phone, sign in and open it in the browser of the wallet’s app:{' '}
+                <code id="page">{`${service.publicUrl}${PLAN_PATH}/${quote.id}`}</code>{' '}
+                <CopyButton id="page" label="Copy the address of this page" />
+              </li>
+            </ol>
+            <a class="button" href={`${PLAN_PATH}/${quote.id}`}>
+              Look for a wallet again
+            </a>
+          </div>
+          <p class="quiet small">
+            Your wallet asks you to sign a transfer of exactly this amount. You pay no gas: this service sends it to the
+            network.
+          </p>
         </form>
       </div>
-      <h2>Pay with another client</h2>
+      <h2>What you get</h2>
+      <Facts
+        facts={{
+          Coins: coinsText(tier),
+          Routes: grantedText(tier.routes),
+          Requests: `${numberText(tier.requestsPerMinute)} a minute with each key`,
+        }}
+      />
+      <h2>Pay from a program</h2>
       <div class="card">
         <details class="more">
           <summary>JavaScript, with @x402/fetch</summary>
@@ -111,6 +123,11 @@ export function offerPage(
         </details>
         <details class="more">
           <summary>Challenge of this offer</summary>
+          {/* Nothing copies the receiver or the amount. */}
+          <p>
+            The signed transfer moves <code id="amount">{amount}</code> {name} to{' '}
+            <code id="receiver">{quote.payTo}</code>. Tokens that you send to this address by hand buy nothing.
+          </p>
           <Copyable id="challenge" label="Copy the challenge" text={JSON.stringify(challenge, null, 2)} />
         </details>
         <p class="quiet small">

@@ -7,10 +7,10 @@ import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
-import { State, Transaction, tokenText } from '../shown-payment.tsx';
-import { usdText } from '../texts.ts';
+import { PaidMark, Transaction, tokenText } from '../shown-payment.tsx';
 import { Time } from '../time.tsx';
-import { PLAN, PLAN_PATH, priceId } from './buy-form.tsx';
+import { BILLING } from './billing.tsx';
+import { PLAN_PATH, priceId } from './buy-form.tsx';
 import { PrintButton } from './invoice.tsx';
 import { offerPage } from './offer.tsx';
 
@@ -35,15 +35,15 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
     person,
     {
       title: 'Receipt',
-      path: PLAN_PATH,
-      back: PLAN,
+      path: BILLING.href,
+      back: BILLING,
       scripts: [COPY_SCRIPT],
       action:
         payment.invoice === undefined ? (
           <PrintButton />
         ) : (
           <a class="button primary" href={`${pathOf(quote)}/invoice`}>
-            Invoice {payment.invoice}
+            See invoice {payment.invoice}
           </a>
         ),
     },
@@ -60,19 +60,7 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
         </p>
       )}
       <article class="card invoice">
-        <Facts
-          isCard={false}
-          facts={{
-            Amount: (
-              <>
-                <strong>{usdText(quote.priceCents / 100)}</strong> in {tokenText(billing, quote)}{' '}
-                <State payment={payment} />
-              </>
-            ),
-            Received: <Time ms={createdMs} />,
-            Payment: <code>{id}</code>,
-          }}
-        />
+        <PaidMark payment={payment} />
         <Facts
           isCard={false}
           facts={{
@@ -84,6 +72,12 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
         <Facts
           isCard={false}
           facts={{
+            Receipt: <code>{id}</code>,
+            Date: (
+              <>
+                <Time ms={createdMs} />, in {tokenText(billing, quote)}
+              </>
+            ),
             Transaction:
               transaction === undefined ? (
                 'none yet'

@@ -1,5 +1,6 @@
 import type { PersonRoutes } from '../person-page.tsx';
-import { invoicePage, saveBuyer } from './invoice.tsx';
+import { billingPage, saveBuyer } from './billing.tsx';
+import { invoicePage } from './invoice.tsx';
 import { KEY_FORMS, keyPage, keysPage } from './keys.tsx';
 import { createKey, newKeyPage } from './new-key.tsx';
 import { overviewPage } from './overview.tsx';
@@ -12,6 +13,7 @@ import { USAGE_PATH, usageFile, usagePage } from './usage.tsx';
 
 export const ACCOUNT_PAGES: PersonRoutes = {
   '/account': overviewPage,
+  '/account/billing': billingPage,
   '/account/keys': keysPage,
   '/account/keys/new': newKeyPage,
   '/account/keys/:key': keyPage,
@@ -27,8 +29,8 @@ export const ACCOUNT_PAGES: PersonRoutes = {
 };
 
 export const ACCOUNT_FORMS: PersonRoutes = {
+  '/account/billing/buyer': saveBuyer,
   '/account/keys/new': createKey,
-  '/account/plan/buyer': saveBuyer,
   ...KEY_FORMS,
   ...PASSKEY_FORMS,
   ...PAYMENT_FORMS,

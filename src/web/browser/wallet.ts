@@ -1,3 +1,4 @@
+import { leftText } from '../texts.ts';
 import type { WalletPayment } from '../wallet-payment.ts';
 
 /** A wallet of the browser (EIP-1193). */
@@ -20,9 +21,22 @@ type Announcement = CustomEvent<{
 /** EIP-1193, EIP-3085: the wallet does not have the network. */
 const UNKNOWN_NETWORK = 4902;
 
-/** `<form data-payment>` gets a signed payment into its field `payment`, and is sent. Without a wallet its button stays hidden. */
+/** `<form data-payment>` gets a signed payment into its field `payment`, and is sent. Without a wallet its button stays hidden, and `[data-no-wallet]` says what to do. */
 const form = document.querySelector<HTMLFormElement>('form[data-payment]');
 if (form !== null) findWallets(form);
+
+/** `<b data-seconds="600">` counts down. */
+const left = document.querySelector<HTMLElement>('[data-seconds]');
+if (left !== null) countDown(left, Number(left.dataset.seconds) * 1000 - performance.now());
+
+function countDown(shown: HTMLElement, leftMs: number): void {
+  const endMs = performance.now() + leftMs;
+  const timer = setInterval(() => {
+    const seconds = Math.max(0, Math.floor((endMs - performance.now()) / 1000));
+    shown.textContent = leftText(seconds);
+    if (seconds === 0) clearInterval(timer);
+  }, 1000);
+}
 
 /** Shows the button with the first wallet, and a choice with the second. */
 function findWallets(form: HTMLFormElement): void {
@@ -48,7 +62,7 @@ function offer(form: HTMLFormElement, chosen: () => Wallet): void {
   const status = form.querySelector('output')!;
   const field = form.querySelector<HTMLInputElement>('input[name=payment]')!;
   button.hidden = false;
-  status.textContent = '';
+  form.querySelector<HTMLElement>('[data-no-wallet]')!.hidden = true;
   form.addEventListener('submit', (event) => {
     if (field.value !== '') return;
     event.preventDefault();

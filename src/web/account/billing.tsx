@@ -1,0 +1,97 @@
+import { refuseUnprintableName } from '../../account/printable-name.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { Form } from '../form.tsx';
+import { List } from '../list.tsx';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
+import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
+import { amountColumn, State } from '../shown-payment.tsx';
+import { Time } from '../time.tsx';
+import { PLAN_PATH } from './buy-form.tsx';
+
+/** The way back from receipts and invoices. */
+export const BILLING = { href: '/account/billing', name: 'Billing' } as const;
+const LINES_MAX = 8;
+
+/** GET /account/billing: the payments of an account, the latest first, and the address on its invoices. Also while payments are off. */
+export function billingPage({ registry, billing }: WebDeps, person: Person, { query }: PageRequest): Answer {
+  const { database, invoices, payments, tiers } = registry;
+  const { id: accountId } = person.account;
+  return personPage(
+    person,
+    {
+      title: BILLING.name,
+      path: BILLING.href,
+      action: (
+        <a class="button" href={PLAN_PATH}>
+          Your plan
+        </a>
+      ),
+    },
+    <>
+      <List
+        label="Receipts"
+        isTitled
+        path={BILLING.href}
+        query={query}
+        cursor="before"
+        size={10}
+        find={(limit, beforeId) =>
+          database.read(() =>
+            payments.list(limit, { accountId, beforeId }).map((payment) => ({
+              ...payment,
+              tier: tiers.named(payment.quote.tier).name,
+            })),
+          )
+        }
+        columns={[
+          {
+            heading: 'Receipt',
+            class: 'nowrap',
+            cell: ({ quote, tier }) => <a href={`${PLAN_PATH}/${quote.id}`}>{tier}, 30 days</a>,
+          },
+          { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+          amountColumn(billing),
+          { heading: 'State', cell: (payment) => <State payment={payment} /> },
+          {
+            heading: 'Invoice',
+            cell: ({ quote, invoice }) =>
+              invoice !== undefined && <a href={`${PLAN_PATH}/${quote.id}/invoice`}>Invoice {invoice}</a>,
+          },
+        ]}
+        empty="You have bought nothing yet."
+      />
+      {billing?.settings.seller && <BuyerForm lines={database.read(() => invoices.buyer(accountId))} />}
+    </>,
+  );
+}
+
+/** The name and the address of a buyer on invoices. */
+function BuyerForm({ lines }: { readonly lines: string }) {
+  return (
+    <>
+      <h2>Invoice address</h2>
+      <Form class="card" action={`${BILLING.href}/buyer`} button="Save">
+        <label class="field" id="buyer">
+          Name and address on your invoices
+          <textarea class="input" name="lines" rows={4} maxLength={800}>
+            {lines}
+          </textarea>
+          <span class="hint">Your next invoices have it, and those that name nobody yet.</span>
+        </label>
+      </Form>
+    </>
+  );
+}
+
+/** POST /account/billing/buyer. */
+export const saveBuyer = posted(({ registry, person, field }) => {
+  const lines = field('lines')
+    .split(/\r?\n/)
+    .flatMap((line) => line.trim() || []);
+  if (lines.length > LINES_MAX) {
+    throw new DomainError('invalid-parameter', `a name and an address have at most ${LINES_MAX} lines: join some`);
+  }
+  for (const line of lines) refuseUnprintableName(line, 'line');
+  registry.database.write(() => registry.invoices.setBuyer(person.account.id, lines.join('\n')));
+  return redirect(BILLING.href);
+});
