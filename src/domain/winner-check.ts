@@ -1,13 +1,6 @@
 import { formatInstant, type InstantMs } from './instant.ts';
 import type { Market } from './market.ts';
-import type { Outcome } from './outcome.ts';
-import type { Timeframe } from './timeframe.ts';
-
-export interface CoinTick {
-  readonly timestampMs: InstantMs;
-  /** USD. */
-  readonly price: number;
-}
+import { type CoinTick, directionOf, SETTLED_BY_TICKS, SETTLEMENT_SOURCE } from './settlement.ts';
 
 /** The last ticks at or before a market's start and end, and the first ones after them. */
 export interface WindowTicks {
@@ -27,27 +20,12 @@ export type TickVerdict =
   /** No check is possible: unresolved, decided by another price, or no tick near the start or the end. */
   | 'uncovered';
 
-/** The source of the venue's settlement prices, as recordings name it. */
-export const SETTLEMENT_SOURCE = 'chainlink';
-/** Markets that settle by these prices; the others settle by another exchange's candles. */
-const SETTLED_BY_TICKS: readonly Timeframe[] = ['5m', '15m', '4h'];
-
-/** The source of the prices that decide markets of a timeframe, as recordings name it. */
-export function settlementSource(timeframe: Timeframe): string {
-  return SETTLED_BY_TICKS.includes(timeframe) ? SETTLEMENT_SOURCE : 'binance';
-}
-
 /** From 2026-08-07 on the venue settles by averages over the last seconds, which single ticks do not give. */
 const AVERAGES_SINCE_MS = /* @__PURE__ */ Date.UTC(2026, 7, 7);
 /** Maximum age of a tick that is used as the price at an instant. */
 export const TICK_AGE_MAX_MS = 5000;
 /** Maximum age of a tick that surely was the current price: there is a tick every second. */
 const TICK_AGE_SURE_MS = 1000;
-
-/** Up wins when the end price is at or above the start price. */
-export function directionOf(priceStart: number, priceEnd: number): Outcome {
-  return priceEnd >= priceStart ? 'up' : 'down';
-}
 
 /** One sentence about a market whose own start and end price contradict its winner; undefined for every other. */
 export function winnerContradiction(market: Market): string | undefined {

@@ -1,12 +1,6 @@
 import type { InstantMs } from '../domain/instant.ts';
-import {
-  type CoinTick,
-  judgeByTicks,
-  SETTLEMENT_SOURCE,
-  TICK_AGE_MAX_MS,
-  tickContradiction,
-  winnerContradiction,
-} from '../domain/winner-check.ts';
+import { type CoinTick, SETTLEMENT_SOURCE } from '../domain/settlement.ts';
+import { judgeByTicks, TICK_AGE_MAX_MS, tickContradiction, winnerContradiction } from '../domain/winner-check.ts';
 import { priceCodec } from '../segment/price-segment.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';

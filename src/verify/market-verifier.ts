@@ -1,10 +1,9 @@
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
+import { type CoinTick, SETTLEMENT_SOURCE } from '../domain/settlement.ts';
 import {
-  type CoinTick,
   judgeByTicks,
-  SETTLEMENT_SOURCE,
   type TickVerdict,
   tickContradiction,
   tickDoubt,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mirrorOf } from '../../src/domain/mirrored-book.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
-import { SETTLEMENT_SOURCE } from '../../src/domain/winner-check.ts';
+import { SETTLEMENT_SOURCE } from '../../src/domain/settlement.ts';
 import type { PriceRecord } from '../../src/segment/price-segment.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../../src/store/database-file.ts';

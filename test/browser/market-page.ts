@@ -50,7 +50,8 @@ export async function openExports(page: Page): Promise<void> {
 export async function savedHeatMaps(page: Page): Promise<readonly object[]> {
   await page.evaluate('savedTexts.splice(0)');
   await openExports(page);
-  await page.getByRole('button', { name: /Save data/ }).click();
+  await page.getByRole('button', { name: /Save heat map/ }).click();
+  await until(page, 'savedTexts.length === 1');
   await page.keyboard.press('Escape');
   const { data } = JSON.parse(await page.evaluate<string>('savedTexts[0]')) as { data: object | object[] };
   return Array.isArray(data) ? data : [data];

@@ -89,7 +89,13 @@ describe.skipIf(!HAS_CHROMIUM).each(RECORDINGS)(
           await using watched = await openPage();
           await openMarket(watched.page, `${server.origin}/view/${market!.symbol}/${market!.conditionId}`, 'server');
           // There is no picture to save; the recording may have quotes and prices.
-          const names = ['Copy link', 'Export', 'Save recording', 'Save CSV', 'Save Parquet'];
+          const names = [
+            'Copy link',
+            'Export',
+            'Save CSV table',
+            'Save Parquet table',
+            'Save segments smallest, to import',
+          ];
           expect(await watched.page.locator('.share button').allInnerTexts()).toEqual(names);
           expect(await complaintsOf(watched)).toEqual([]);
           return;
@@ -231,7 +237,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
     await page.addInitScript({ content: KEEP_FILES });
     await openMarket(page, `${server.origin}/view/btc/${SLUG}`, 'worker');
     await openExports(page);
-    await page.getByRole('button', { name: /^Save recording$/ }).click();
+    await page.getByRole('button', { name: /^Save segments/ }).click();
     await until(page, 'savedTexts.length === 1');
     expect((await page.evaluate<string>('savedTexts[0]')).startsWith('bookreel segments 1\n')).toBe(true);
     expect(await complaintsOf(watched)).toEqual([]);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { differenceText } from '../../../src/domain/decimal.ts';
+import { settlementSource } from '../../../src/domain/settlement.ts';
 import { TIMEFRAMES } from '../../../src/domain/timeframe.ts';
-import { settlementSource } from '../../../src/domain/winner-check.ts';
 import {
   clockText,
   coverageText,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { heatMapOf, heatMapResource } from '../../../src/domain/heat-map-json.ts';
+import type { HeatMap } from '../../../src/domain/heat-map.ts';
+import { columnResource } from '../../../src/domain/heat-map-json.ts';
 import type { OrderBook } from '../../../src/domain/orderbook.ts';
+import { heatMapOf } from '../../../src/web/browser/view/heat-map-answer.ts';
 import { Recording } from '../../../src/web/browser/view/recording.ts';
 import { expectedGrid } from '../../support/heat-map-oracle.ts';
 import { type BookStyle, randomBooks, randomsOf } from '../../support/random-books.ts';
@@ -17,6 +19,15 @@ const LABELS = {
 const WITHOUT_TRADES = { trades: null, tradedShares: null, tradeLow: null, tradeHigh: null, tradeSides: null };
 const levels = (prices: readonly number[], sizes: readonly number[]) =>
   prices.map((price, i) => ({ price, size: sizes[i]! }));
+
+/** A heat map as the API writes it. */
+const writtenMap = ({ prices, columns }: HeatMap, hasTrades: boolean) => ({
+  ...LABELS,
+  from: new Date(columns[0]!.fromMs).toISOString(),
+  to: new Date(columns.at(-1)!.toMs).toISOString(),
+  prices: [...prices],
+  columns: columns.map((column) => columnResource(column, hasTrades)),
+});
 
 function snapshotsOf(books: readonly OrderBook[], times: readonly number[], outcome = 'up') {
   return books.map(({ bidPrices, bidSizes, askPrices, askSizes }, nth) => ({
@@ -59,7 +70,7 @@ describe('a recording in the browser', () => {
         const [a, b] = [between(), between()];
         const window = { fromMs: Math.min(a, b), toMs: Math.max(a, b), columns: 1 + Math.floor(random() * 120) };
         const map = recording.heatMap({ outcome: 'up', ...window });
-        const resource = heatMapResource(map, LABELS, false);
+        const resource = writtenMap(map, false);
         const expected = expectedGrid(snapshots, listed, window);
         const columns = expected.columns.map((column) => ({ ...column, ...WITHOUT_TRADES }));
         expect(resource).toEqual({ ...LABELS, ...expected, columns });
@@ -92,7 +103,7 @@ describe('a recording in the browser', () => {
     const traded = { count: 2, shares: 12.5, lowPrice: 0.49, highPrice: 0.51, sides };
     const column = { fromMs: START_MS, toMs: START_MS + 9, hasGap: false, book: undefined };
     const map = { prices: [0, 0.01], columns: [{ ...column, traded }, column] };
-    const written = heatMapResource(map, LABELS, true);
+    const written = writtenMap(map, true);
     expect(written.columns).toMatchObject([
       {
         ...{ trades: 2, tradedShares: 12.5, tradeLow: 0.49, tradeHigh: 0.51 },

@@ -1,12 +1,12 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal, untracked } from '@preact/signals';
 import type { CoverageResource } from '../../../domain/coverage.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
-import { settlementSource } from '../../../domain/winner-check.ts';
+import { settlementSource } from '../../../domain/settlement.ts';
 import type { CoinPrices } from './coin-strip.ts';
 import type { Connection } from './connection.ts';
 import { HeatMapLoader, type LoadedHeatMaps } from './heat-map-loader.ts';
 import { LadderFeed } from './ladder-feed.ts';
-import { exportedRecording, LocalRecording } from './local-recording.ts';
+import { LocalRecording } from './local-recording.ts';
 import { MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
 import { type OwnOrder, ownOrders } from './own-orders.ts';
@@ -220,11 +220,10 @@ export class Explorer {
     };
   }
 
-  /** The whole recording of the market; undefined if it cannot be loaded, which the notice explains. */
-  async recording(format: Parameters<typeof exportedRecording>[2]): Promise<Blob | undefined> {
-    const { signal } = this.#work;
+  /** Loads something for the person; undefined if that fails, which the notice explains. */
+  async attempt<T>(load: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     try {
-      return await (await exportedRecording(this.connection, this.marketPath.value!, format, signal)).blob();
+      return await load(this.#work.signal);
     } catch (error) {
       this.#explain(error);
       return undefined;

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { directionOf } from '../../../domain/winner-check.ts';
+import { directionOf } from '../../../domain/settlement.ts';
 import { ConnectionStatus, NoticeText } from './connection-status.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
 import { Ladders } from './ladders.tsx';

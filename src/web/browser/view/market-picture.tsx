@@ -1,7 +1,7 @@
 import { effect, type Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { HeatMapColumn } from '../../../domain/heat-map.ts';
-import { directionOf } from '../../../domain/winner-check.ts';
+import { directionOf } from '../../../domain/settlement.ts';
 import type { CoinPrices } from './coin-strip.ts';
 import type { MarketContent } from './explorer.ts';
 import { listenToGestures } from './gestures.ts';

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import { settlementSource } from '../../../domain/winner-check.ts';
+import { settlementSource } from '../../../domain/settlement.ts';
 import { Choices, optionsOf } from '../choices.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
 import { ToolButton } from './tool-button.tsx';

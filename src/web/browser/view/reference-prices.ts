@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { firstIndex } from '../../../domain/first-index.ts';
 import type { CoinPriceResource } from '../../../domain/price.ts';
-import type { CoinTick } from '../../../domain/winner-check.ts';
+import type { CoinTick } from '../../../domain/settlement.ts';
 import type { Connection } from './connection.ts';
 import { pause } from './pause.ts';
 import type { Span } from './span.ts';

@@ -1,9 +1,9 @@
 import type { Snapshot } from '../../../client/segment-reader.ts';
 import type { HeatMap } from '../../../domain/heat-map.ts';
-import { heatMapOf } from '../../../domain/heat-map-json.ts';
 import type { HeatMapResource } from '../../../domain/heat-map-resource.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { Connection, RequestOptions } from './connection.ts';
+import { heatMapOf } from './heat-map-answer.ts';
 import { LadderBatches } from './ladder-batches.ts';
 import type { LadderQuery, MarketSource } from './market-source.ts';
 import type { HeatMapWindow } from './recording.ts';

@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
-import type { HeatMap } from '../../../domain/heat-map.ts';
-import { heatMapResource } from '../../../domain/heat-map-json.ts';
-import type { Outcome } from '../../../domain/outcome.ts';
+import type { ComponentChildren } from 'preact';
 import type { Explorer, MarketContent, ShownMarket } from './explorer.ts';
 import { heatMapWindow } from './heat-map-loader.ts';
+import { exportedRecording } from './local-recording.ts';
 import type { MarketPlot } from './market-plot.ts';
 import { savedPicture } from './saved-picture.ts';
 import { heatMapPath, laddersPath } from './server-source.ts';
@@ -16,11 +15,11 @@ interface ShareContent extends MarketContent {
   readonly plot: MarketPlot | undefined;
 }
 
-/** The files of a whole recording. */
+/** The files of a whole recording: their endings, and what is special about each. */
 const FORMATS = [
-  ['segments', 'recording'],
-  ['csv', 'CSV'],
-  ['parquet', 'Parquet'],
+  ['csv', 'CSV', 'table'],
+  ['parquet', 'Parquet', 'table'],
+  ['segments', 'segments', 'smallest, to import'],
 ] as const;
 
 /** The link of what is shown, and a menu with its commands and files: it opens, closes and gets the focus without a script. */
@@ -34,28 +33,25 @@ export function Share({ explorer, shown, plot }: ShareContent) {
     );
   };
   const { market, state } = shown;
-  const { needsKey } = explorer.connection;
+  const { needsKey, settings } = explorer.connection;
   const address = () => `${location.origin}${location.pathname}${linkSearch(state.link)}`;
-  const curlOf = (path: string) => curlCommand(location.origin, path, needsKey);
-  const outcomes = outcomesOf(state.outcome.value);
-  const heatMaps = outcomes.flatMap((outcome) => shownHeatMap(explorer, shown, outcome) ?? []);
-  const hasBooks = heatMaps.length === outcomes.length;
-  const saveData = () => {
-    const { conditionId, slug, symbol, timeframe, clobTokenIds } = market;
-    const data = outcomes.map((outcome, nth) => {
-      const assetId = clobTokenIds[outcome === 'up' ? 0 : 1]!;
-      const { heatMap, hasTrades } = heatMaps[nth]!;
-      return heatMapResource(heatMap, { assetId, conditionId, slug, symbol, outcome, timeframe }, hasTrades);
-    });
-    const text = JSON.stringify({ data: data.length === 1 ? data[0] : data });
-    download(`${market.slug}-heat-map.json`, new Blob([text], { type: 'application/json' }));
-  };
-  const saveRecording = async (format: (typeof FORMATS)[number][0]) => {
+  const curlOf = (path: string) => curlCommand(`${location.origin}${settings.prefix}${path}`, needsKey);
+  const save = async (name: string, load: (signal: AbortSignal) => Promise<Blob>) => {
     message.value = 'Loading …';
-    const file = await explorer.recording(format);
+    const file = await explorer.attempt(load);
     message.value = '';
-    if (file !== undefined) download(`${market.slug}.${format}`, file);
+    if (file !== undefined) download(`${market.slug}${name}`, file);
   };
+  const saveData = async (signal: AbortSignal) => {
+    const { heatMaps } = shownRequests(explorer, shown);
+    const answers = await Promise.all(
+      heatMaps.map((path) => explorer.connection.get<{ data: object }>(path, { signal })),
+    );
+    const data = answers.map((answer) => answer.data);
+    return new Blob([JSON.stringify({ data: data.length === 1 ? data[0] : data })]);
+  };
+  const exported = (format: (typeof FORMATS)[number][0]) => async (signal: AbortSignal) =>
+    await (await exportedRecording(explorer.connection, explorer.marketPath.value!, format, signal)).blob();
   // Without books there is no heat map and no ladder to save; quotes and prices may still be recorded.
   const isEmpty = shown.coverage !== undefined && !explorer.hasBooks.value;
   return (
@@ -68,39 +64,56 @@ export function Share({ explorer, shown, plot }: ShareContent) {
       <div id="export" popover>
         {!isEmpty && (
           <>
-            <ToolButton
-              onClick={() =>
-                void savedPicture(plot!, explorer, shown).then((png) => download(`${market.slug}.png`, png))
-              }
-            >
-              Save picture
-            </ToolButton>
-            <ToolButton isDisabled={!hasBooks} onClick={saveData}>
-              Save data
-            </ToolButton>
-            <ToolButton onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}>
-              Copy heat map as curl
-            </ToolButton>
-            <ToolButton onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}>
-              Copy ladder as curl
-            </ToolButton>
+            <Exports title="Picture">
+              <ToolButton
+                onClick={() =>
+                  void savedPicture(plot!, explorer, shown).then((png) => download(`${market.slug}.png`, png))
+                }
+              >
+                Save picture <i>PNG</i>
+              </ToolButton>
+            </Exports>
+            <Exports title="Data in view">
+              <ToolButton onClick={() => void save('-heat-map.json', saveData)}>
+                Save heat map <i>JSON</i>
+              </ToolButton>
+              <ToolButton onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}>
+                Copy heat map as curl
+              </ToolButton>
+              <ToolButton onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}>
+                Copy ladder as curl
+              </ToolButton>
+            </Exports>
           </>
         )}
-        {explorer.connection.grants('export') &&
-          FORMATS.map(([format, name]) => (
-            <ToolButton key={format} onClick={() => void saveRecording(format)}>
-              {`Save ${name}`}
-            </ToolButton>
-          ))}
+        {explorer.connection.grants('export') && (
+          <Exports title={isEmpty ? 'Recording: no books' : 'Whole recording'}>
+            {FORMATS.map(([format, name, hint]) => (
+              <ToolButton key={format} onClick={() => void save(`.${format}`, exported(format))}>
+                Save {name} <i>{hint}</i>
+              </ToolButton>
+            ))}
+          </Exports>
+        )}
       </div>
     </div>
   );
 }
 
+/** A group of the menu. */
+function Exports({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <fieldset>
+      <legend>{title}</legend>
+      {children}
+    </fieldset>
+  );
+}
+
 /** A request as a command. The key is a variable of the shell: the page never shows one. */
-function curlCommand(origin: string, path: string, needsKey: boolean): string {
+function curlCommand(url: string, needsKey: boolean): string {
   const header = needsKey ? `-H "Authorization: Bearer $KEY" ` : '';
-  return `curl -s ${header}'${origin}${path}'`;
+  return `curl -s ${header}'${url}'`;
 }
 
 /** Saves a file that the page made. */
@@ -113,35 +126,15 @@ function download(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** The requests of what is shown: their paths, with the prefix of the replay. */
+/** The paths of the requests of what is shown. */
 function shownRequests(
-  { connection, marketPath, columns }: Explorer,
+  { marketPath, columns }: Explorer,
   { state }: ShownMarket,
 ): { readonly heatMaps: readonly string[]; readonly ladders: string } {
-  const path = `${connection.settings.prefix}${marketPath.value!}`;
+  const path = marketPath.value!;
   const [choice, time] = [state.outcome.value, state.time.value];
   return {
     heatMaps: outcomesOf(choice).map((outcome) => heatMapPath(path, heatMapWindow(outcome, time, columns.value))),
     ladders: laddersPath(path, { choice, atMs: state.atMs.value, depth: state.depth.value }),
   };
-}
-
-/** The heat map of the window, with its trades if they are drawn; undefined until it is loaded. `hasTrades`: true if the trades of its columns are known. */
-function shownHeatMap(
-  { connection, loader, trades, isLocal }: Explorer,
-  { state }: ShownMarket,
-  outcome: Outcome,
-): { readonly heatMap: HeatMap; readonly hasTrades: boolean } | undefined {
-  const { from, to } = state.time.value;
-  const withTrades = connection.grants('prices');
-  const loaded = [
-    { heatMaps: trades.value, isWanted: state.layers.value.has('trades'), hasTrades: withTrades },
-    { heatMaps: loader.heatMaps.value, isWanted: true, hasTrades: withTrades && !isLocal.value },
-  ];
-  for (const { heatMaps, isWanted, hasTrades } of loaded) {
-    const heatMap = heatMaps.get(outcome)?.window;
-    const isShown = heatMap?.columns.at(0)?.fromMs === from && heatMap.columns.at(-1)?.toMs === to - 1;
-    if (isWanted && isShown) return { heatMap, hasTrades };
-  }
-  return undefined;
 }
