@@ -250,7 +250,7 @@ export async function compareZooms(
     const to = Math.min(limits.to, from + 40 + Math.floor(random() ** 3 * (limits.to - from)));
     const atMs = from + Math.floor(random() * (to - from));
     const iso = (ms: number) => new Date(ms).toISOString();
-    const query = `outcome=${outcome}&from=${iso(from)}&to=${iso(to - 1)}&at=${iso(atMs)}`;
+    const query = `outcome=${outcome}&from=${iso(from)}&to=${iso(to - 1)}&low=0&high=1&at=${iso(atMs)}`;
     await openMarket(page, `${origin}/view/${symbol}/${conditionId}?${query}`, source);
     // Without trades, only the worker's heat maps are there.
     if (source === 'worker') await page.evaluate(`(${TRADES}).click()`);

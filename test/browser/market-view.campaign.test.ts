@@ -188,6 +188,38 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
     expect(await watched.refused()).toEqual([]);
   });
 
+  test('shows the prices where its books are, all prices by a choice or a key, and a part of them by a key; only the first is left out of its address', async () => {
+    await using watched = await openPage();
+    const { page } = watched;
+    const url = `${server.origin}/view/btc/${SLUG}`;
+    const lowest = async () => {
+      await drawn(page);
+      const { left, bottom } = await page.evaluate<Record<'left' | 'bottom', number>>(
+        "document.querySelector('.u-over').getBoundingClientRect().toJSON()",
+      );
+      await page.mouse.move(left + 5, bottom - 1);
+      await page.evaluate('new Promise((done) => setTimeout(done, 100))');
+      return Number(await page.evaluate<string>("document.querySelector('.axis-label:not(.time)').innerText"));
+    };
+    const untilAddress = async (pattern: string) => await until(page, `${pattern}.test(location.search)`);
+    await openMarket(page, url, 'worker');
+    const fitted = await lowest();
+    expect(fitted).toBeGreaterThan(0.1);
+    await page.locator('.prices label:last-child').click();
+    await untilAddress('/[?&]low=0&high=1&/');
+    expect(await lowest()).toBeLessThan(0.01);
+    await openMarket(page, page.url(), 'worker');
+    expect(await lowest()).toBeLessThan(0.01);
+    await page.press('.plot-area', 'PageUp');
+    await untilAddress('/[?&]low=0.1&high=0.9&/');
+    await page.press('.plot-area', 'p');
+    await untilAddress('/[?&]low=0&high=1&/');
+    await page.press('.plot-area', 'p');
+    await untilAddress('/^(?!.*low=)/');
+    expect(await lowest()).toBe(fitted);
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+
   test('is zoomed by the wheel and by two fingers, and moved by a drag', async () => {
     await using watched = await openPage();
     const { page } = watched;

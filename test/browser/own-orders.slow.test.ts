@@ -47,7 +47,7 @@ describe.skipIf(!HAS_CHROMIUM)('The page of a replay (needs Chromium, test/judge
 
     await using watched = await openPage();
     const { page } = watched;
-    await openMarket(page, `${origin}/view/btc/${sampleMarket().slug}?outcome=both`, 'server');
+    await openMarket(page, `${origin}/view/btc/${sampleMarket().slug}?outcome=both&low=0&high=1`, 'server');
     const below = async () => (await page.locator('.ladders p').allInnerTexts()).map((text) => text.trim());
     await page.getByText('Down, open: buy 7.5 at 0.2').waitFor();
     // No book of down is recorded.

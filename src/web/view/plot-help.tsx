@@ -5,6 +5,7 @@ const ACTIONS: readonly (readonly [keys: string, does: string, isGesture?: true]
   ['+ −', 'zoom in and out, around the instant'],
   ['↑ ↓', 'move to higher or lower prices'],
   ['Page Up, Page Down', 'zoom prices in and out'],
+  ['P', 'all prices, or those that fit'],
   ['0', 'the whole market'],
   ['Home, End', 'the start and the end of the market'],
   ['Space', 'play, pause'],

@@ -4,6 +4,7 @@ import type { Outcome } from '../../../domain/outcome.ts';
 import { settlementSource } from '../../../domain/settlement.ts';
 import type { CoinPrices } from './coin-strip.ts';
 import type { Connection } from './connection.ts';
+import { fittedPrices } from './fitted-prices.ts';
 import { HeatMapLoader, type LoadedHeatMaps } from './heat-map-loader.ts';
 import { LadderFeed } from './ladder-feed.ts';
 import { LocalRecording } from './local-recording.ts';
@@ -210,6 +211,7 @@ export class Explorer {
       }),
       effect(() => this.#loadHeatMaps()),
       effect(() => this.#wantLadders()),
+      effect(() => this.#fitPrices()),
       effect(() => this.#loadReference()),
       effect(() => this.#followClock()),
     ];
@@ -318,6 +320,17 @@ export class Explorer {
     const stepMs = playback.isPlaying.value ? playback.speed.value * PLAYED_LADDERS_MS : undefined;
     const pauseMs = this.isLocal.value || stepMs !== undefined ? 0 : LADDERS_PAUSE_MS;
     untracked(() => this.feed.want({ source, query, stepMs, pauseMs }));
+  }
+
+  #fitPrices(): void {
+    const state = this.#state.value;
+    if (state === undefined) return;
+    const loaded = outcomesOf(state.outcome.value).flatMap((outcome) =>
+      [this.loader.heatMaps.value, this.trades.value].map((heatMaps) => heatMaps.get(outcome)),
+    );
+    const heatMaps = loaded.flatMap((maps) => maps?.window ?? maps?.whole ?? []);
+    const own = this.own.value.map(({ price }) => price);
+    if (heatMaps.length > 0) state.fitted.value = fittedPrices(heatMaps, own);
   }
 
   #loadReference(): (() => void) | undefined {

@@ -10,7 +10,6 @@ import { clockText, coverageText, distanceText, marketTitle, sharesText } from '
 import { pressKey } from './plot-keys.ts';
 import { priceText } from './price-text.ts';
 import { priceAt } from './reference-prices.ts';
-import { PRICE_LIMITS } from './view-state.ts';
 
 interface PictureContent extends MarketContent {
   /** Gets the plot, once it is there. */
@@ -34,8 +33,9 @@ export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
       zoomPrices: (factor, y) => state.zoomPrices(factor, plot.priceAt(y) ?? state.prices.value.to),
       drag(byX, byY) {
         if (byX !== 0) state.moveTime(plot.msAt(0) - plot.msAt(byX));
+        if (state.priceRange !== 'part') return;
         const { from, to } = state.prices.value;
-        if (to - from < PRICE_LIMITS.to) state.movePrices((byY / plot.panelHeight) * (to - from));
+        state.movePrices((byY / plot.panelHeight) * (to - from));
       },
       press(x, y) {
         element.focus({ preventScroll: true });

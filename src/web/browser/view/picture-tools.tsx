@@ -20,6 +20,14 @@ export function PictureTools({ explorer, shown }: MarketContent) {
         }}
       />
       <Layers explorer={explorer} shown={shown} />
+      <div class="row prices">
+        <Choices
+          label="Prices"
+          options={PRICE_RANGES}
+          chosen={state.priceRange}
+          choose={(range) => state.showAllPrices(range === 'all')}
+        />
+      </div>
       <div class="row zoom">
         <ToolButton name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
           +
@@ -34,6 +42,11 @@ export function PictureTools({ explorer, shown }: MarketContent) {
     </div>
   );
 }
+
+const PRICE_RANGES = [
+  ['fit', 'Fit'],
+  ['all', '0–1'],
+] as const;
 
 const LAYER_NAMES: Readonly<Record<Layer, string>> = {
   mid: 'midpoint',

@@ -29,6 +29,7 @@ export function pressKey(
     '0': () => state.showWhole(),
     Home: () => state.scrubTo(state.limits.value.from),
     End: () => state.scrubTo(state.limits.value.to),
+    p: () => state.showAllPrices(state.priceRange !== 'all'),
     ' ': () => explorer.togglePlay(),
     l: () => {
       state.scale.value = state.scale.value === 'log' ? 'sqrt' : 'log';

@@ -9,6 +9,8 @@ export interface SpanLimits extends Span {
   readonly shortest: number;
 }
 
+export const PRICE_LIMITS: SpanLimits = { from: 0, to: 1, shortest: 0.02 };
+
 /** The same part, or the nearest one of its length that lies within the limits. */
 export function clamped({ from, to }: Span, limits: SpanLimits): Span {
   const length = Math.min(Math.max(to - from, limits.shortest), limits.to - limits.from);

@@ -13,7 +13,7 @@ export interface ViewLink {
   readonly reference: string | undefined;
   /** Undefined: the whole market. */
   readonly time: Span | undefined;
-  /** Undefined: 0 to 1. */
+  /** Undefined: the range that fits what is recorded. */
   readonly prices: Span | undefined;
   /** The instant of the ladder. Undefined: see RecordedSpans.firstMs. */
   readonly atMs: number | undefined;

@@ -2,13 +2,12 @@ import { computed, type ReadonlySignal, type Signal, signal } from '@preact/sign
 import type { SizeScale } from '../../../domain/heat-map-picture.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { RecordedSpans } from './market-reader.ts';
-import { clamped, moved, type Span, type SpanLimits, wholeSpan, zoomed } from './span.ts';
+import { clamped, moved, PRICE_LIMITS, type Span, type SpanLimits, wholeSpan, zoomed } from './span.ts';
 import type { Layer, OutcomeChoice } from './view-choices.ts';
 import type { ViewLink } from './view-link.ts';
 
 /** Four milliseconds a column, ten columns. */
 const SHORTEST_MS = 40;
-export const PRICE_LIMITS: SpanLimits = { from: 0, to: 1, shortest: 0.02 };
 
 /** The part of a market that a person looks at. All changes stay within the market. */
 export class ViewState {
@@ -20,7 +19,9 @@ export class ViewState {
   readonly depth: Signal<number> = signal(10);
   readonly limits: ReadonlySignal<SpanLimits>;
   readonly time: ReadonlySignal<Span>;
-  readonly prices: ReadonlySignal<Span>;
+  /** The range that fits what is loaded. */
+  readonly fitted: Signal<Span> = signal(PRICE_LIMITS);
+  readonly prices: ReadonlySignal<Span> = computed(() => this.#prices.value ?? this.fitted.value);
   /** The instant of the ladder. */
   readonly atMs: ReadonlySignal<number>;
   /** The time of the whole market: a link without a time shows it. */
@@ -30,7 +31,8 @@ export class ViewState {
   readonly #firstOutcome: Outcome;
   readonly #limits: Signal<SpanLimits>;
   readonly #time: Signal<Span>;
-  readonly #prices: Signal<Span>;
+  /** The prices that a person chose; undefined: those that fit what is recorded. */
+  readonly #prices: Signal<Span | undefined>;
   readonly #atMs: Signal<number>;
 
   /** Without a time and an instant in its link the page shows the time `first`, with the book of `firstMs`; without an outcome, `outcome`. */
@@ -46,32 +48,38 @@ export class ViewState {
     this.time = this.#time = signal(
       wholeSpan(clamped(link.time ?? (link.atMs === undefined ? first : home), this.#limits.value)),
     );
-    this.prices = this.#prices = signal(clamped(link.prices ?? PRICE_LIMITS, PRICE_LIMITS));
+    this.#prices = signal(link.prices && clamped(link.prices, PRICE_LIMITS));
     this.atMs = this.#atMs = signal(within(link.atMs ?? firstMs, limits));
   }
 
   readonly isWhole: ReadonlySignal<boolean> = computed(() => {
     const { from, to } = this.#time.value;
-    return from === this.home.from && to === this.home.to && this.#hasAllPrices;
+    return from === this.home.from && to === this.home.to && this.#prices.value === undefined;
   });
 
   get link(): ViewLink {
     const { from, to } = this.home;
     const time = this.#time.value;
-    const prices = this.#prices.value;
     return {
       outcome: this.outcome.value === this.#firstOutcome ? undefined : this.outcome.value,
       scale: this.scale.value,
       contrast: this.contrast.value,
       reference: this.reference.value,
       time: time.from === from && time.to === to ? undefined : time,
-      prices: this.#hasAllPrices ? undefined : prices,
+      prices: this.#prices.value,
       atMs: this.#atMs.value,
     };
   }
 
-  get #hasAllPrices(): boolean {
-    return this.#prices.value.from <= PRICE_LIMITS.from && this.#prices.value.to >= PRICE_LIMITS.to;
+  /** The range of prices that is shown: that which fits, all, or a part that a person chose. */
+  get priceRange(): 'fit' | 'all' | 'part' {
+    const chosen = this.#prices.value;
+    return chosen === undefined ? 'fit' : chosen.to - chosen.from < PRICE_LIMITS.to ? 'part' : 'all';
+  }
+
+  /** Shows all prices, or those that fit. */
+  showAllPrices(areAll: boolean): void {
+    this.#prices.value = areAll ? PRICE_LIMITS : undefined;
   }
 
   /** Sets new limits, after more of the market was recorded. */
@@ -97,16 +105,16 @@ export class ViewState {
   }
 
   zoomPrices(factor: number, about: number): void {
-    this.#prices.value = zoomed(this.#prices.value, factor, about, PRICE_LIMITS);
+    this.#prices.value = zoomed(this.prices.value, factor, about, PRICE_LIMITS);
   }
 
   movePrices(by: number): void {
-    this.#prices.value = moved(this.#prices.value, by, PRICE_LIMITS);
+    this.#prices.value = moved(this.prices.value, by, PRICE_LIMITS);
   }
 
   showWhole(): void {
     this.showTime(this.home);
-    this.#prices.value = PRICE_LIMITS;
+    this.showAllPrices(false);
   }
 
   /** Moves the instant; the window follows when the instant leaves it. */
