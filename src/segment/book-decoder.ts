@@ -126,16 +126,17 @@ export class BookReader {
   }
 
   #move(books: number, bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
-    let left = books;
-    if (this.index < 0 && left > 0) {
-      this.index = 0;
+    const { index } = this;
+    // If this throws, `moveBefore` opens the segment again.
+    this.index = this.head.count;
+    if (index < 0 && books > 0) {
       this.#readSide(this.bids, -1);
       this.#readSide(this.asks, 1);
-      left -= 1;
     }
-    this.index += left;
-    if (left > 0) this.#edit(left, bidEdits, askEdits);
-    if (this.index === this.head.count - 1) this.#input.mustBeAtEnd();
+    const deltas = index < 0 ? books - 1 : books;
+    if (deltas > 0) this.#edit(deltas, bidEdits, askEdits);
+    if (index + books === this.head.count - 1) this.#input.mustBeAtEnd();
+    this.index = index + books;
   }
 
   #readSide(side: Ladder, away: -1 | 1): void {

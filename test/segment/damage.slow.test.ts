@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DomainError } from '../../src/domain/errors.ts';
 import { topOfBook } from '../../src/domain/quote.ts';
-import { bookCodec } from '../../src/segment/book-decoder.ts';
+import { BookReader, bookCodec, bookOf } from '../../src/segment/book-decoder.ts';
 import { ByteBuffer } from '../../src/segment/byte-buffer.ts';
 import { jsonLabels, jsonOpenings, SnapshotJsonWriter } from '../../src/segment/json-writer.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
@@ -178,4 +178,29 @@ describe('a quote', () => {
     expect(record!.quote.bidPrice).toBeUndefined();
     expect(record!.quote.askPrice).toBeUndefined();
   });
+});
+
+test('A reader that failed reads the segment from its first book again, not from where it failed.', () => {
+  const records = books[0]!;
+  const { payload } = bookCodec.encode(records, 0, SEGMENT_RECORDS_MAX);
+  const head = readSegmentHeader(payload);
+  const whole = bookCodec.decode(payload);
+  const reader = new BookReader();
+  // Damaged after it was read, so that the same segment, with the same header, is whole again later.
+  const kept = payload.slice();
+  let failures = 0;
+  for (let at = head.bodyOffset + 100; at < payload.length; at += 1) {
+    payload.fill(255, at);
+    reader.open(payload, head);
+    const fails = !reads(() => reader.advanceTo(20), payload);
+    payload.set(kept);
+    if (!fails) continue;
+    failures += 1;
+    for (const from of [25, 30]) {
+      reader.moveBefore({ payload, head, from, to: from + 1 });
+      reader.advance();
+      expect(bookOf(reader)).toEqual(whole[from]!.book);
+    }
+  }
+  expect(failures).toBeGreaterThan(10);
 });
