@@ -238,6 +238,11 @@ export class Database {
     return this.#state;
   }
 
+  /** The same as `state`, undefined outside of `readShared`. */
+  get sharedState(): number | undefined {
+    return this.#isShared ? this.#state : undefined;
+  }
+
   /** The number of what the open view or transaction shows: shared views of one state have the same. Undefined outside of them. */
   get view(): number | undefined {
     if (!this.#sqlite.inTransaction) return undefined;

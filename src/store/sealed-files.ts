@@ -6,6 +6,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { AtHome, explained, isDamageError, MissingFile, type NamedFile, UnusableFile } from './database-errors.ts';
 import { sizeAndDigest } from './file-digest.ts';
+import { KeptSegments } from './kept-segments.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { SegmentQueries } from './segment-queries.ts';
 import { ShortPayloads, WholePayloads } from './short-payloads.ts';
@@ -83,6 +84,8 @@ const FORGET = ['DELETE FROM sealed_series WHERE market_key = ?', 'DELETE FROM s
 const VERSION_MAX = 2;
 /** An open file takes 0.2 MB. */
 const OPEN_MAX = 64;
+/** Of one file: some segments of each of its series. */
+const KEPT_BYTES_MAX = 128 * 1024;
 
 /**
  * The files of the sealed markets of an archive: their segments are there, and nowhere else. A bounded number of them is open, the
@@ -274,7 +277,9 @@ export class SealedFiles {
     sqlite.run('BEGIN');
     const queries = queriesOf(sqlite);
     const payloads = new ShortPayloads(queries, this.#wholes);
-    const segments = new SegmentQueries(queries, (row) => payloads.whole(row));
+    // The file never changes.
+    const kept = new KeptSegments(KEPT_BYTES_MAX, () => 0);
+    const segments = new SegmentQueries(queries, kept, (row) => payloads.whole(row));
     return { ...market, place, sqlite, segments, view: undefined, read: this.#numberOfRead() };
   }
 }

@@ -1,6 +1,8 @@
 import type { InstantMs } from '../domain/instant.ts';
-import { comparePositions, type Position } from '../domain/page.ts';
-import { readSegmentHeader } from '../segment/segment-header.ts';
+import type { Position } from '../domain/page.ts';
+import { type OpenSegment, readSegmentHeader } from '../segment/segment-header.ts';
+import { damaged } from '../segment/varint.ts';
+import type { KeptSegments } from './kept-segments.ts';
 import type { Queries } from './queries.ts';
 
 /** A payload, and its digest. */
@@ -37,28 +39,25 @@ export const SEGMENTS_OF_SERIES = `SELECT series_id AS seriesId, first_ms AS fir
 const INSERT_SEGMENT = `INSERT INTO segments (series_id, first_ms, first_id, last_ms, last_id, records, digest, payload)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** A segment that is the next one after every position from `from` (inclusive) to `before` (exclusive). */
-interface KeptSegment {
-  readonly row: StoredPayload;
-  readonly from: Position;
-  readonly before: Position;
-}
+const DIGEST_BYTES = 32;
 
 /** The segments in one file: bookreel.db, or the file of a sealed market. */
 export class SegmentQueries {
   readonly count;
   readonly ranges;
   readonly #database: Queries;
+  readonly #kept: KeptSegments | undefined;
   readonly #whole: (<Row extends StoredPayload>(row: Row) => Row) | undefined;
-  /** The segment of each series that was read last, in a file that never changes: bots read a market in small steps. */
-  readonly #kept = new Map<number, KeptSegment>();
+  /** The digest of the payload that was read last. */
+  readonly #digest = new Uint8Array(DIGEST_BYTES);
   readonly #next;
   readonly #previous;
   /** Prepared at their first use: most files are only read. */
   #insert: ReturnType<typeof insertInto> | undefined;
 
-  /** `whole`: for the file of a sealed market, which never changes; see ShortPayloads. */
-  constructor(database: Queries, whole?: <Row extends StoredPayload>(row: Row) => Row) {
+  /** `kept`: of this file, for those who read it more than once. `whole`: for the file of a sealed market, see ShortPayloads. */
+  constructor(database: Queries, kept?: KeptSegments, whole?: <Row extends StoredPayload>(row: Row) => Row) {
+    this.#kept = kept;
     this.#whole = whole;
     this.#next = database.query<StoredPayload, [number, number, number]>(NEXT_SEGMENT);
     this.#previous = database.query<StoredPayload, [number, number, number]>(PREVIOUS_SEGMENT);
@@ -67,26 +66,25 @@ export class SegmentQueries {
     this.#database = database;
   }
 
-  /** The first segment of a series whose last record comes after a position. */
-  next(seriesId: number, position: Position): StoredPayload | null {
-    const kept = this.#whole && this.#kept.get(seriesId);
-    if (kept && comparePositions(position, kept.before) < 0 && comparePositions(position, kept.from) >= 0) {
-      return kept.row;
-    }
-    const row = this.#next.get(seriesId, position.timestampMs, position.id);
-    return row === null || this.#whole === undefined ? row : this.#keep(seriesId, this.#whole(row), position);
+  /** The first segment of a series whose last record comes after a position. Throws 'unavailable' if its digest does not match. */
+  next(seriesId: number, position: Position): OpenSegment | null {
+    const read = () => this.#opened(this.#next.get(seriesId, position.timestampMs, position.id));
+    return this.#kept === undefined ? read() : this.#kept.following(seriesId, position, read);
   }
 
-  #keep(seriesId: number, row: StoredPayload, from: Position): StoredPayload {
-    const { timestamps, ids, count } = readSegmentHeader(row.payload);
-    this.#kept.set(seriesId, { row, from, before: { timestampMs: timestamps[count - 1]!, id: ids[count - 1]! } });
-    return row;
+  /** The last segment of a series whose last record comes before a position. Throws as `next` does. */
+  previous(seriesId: number, { timestampMs, id }: Position): OpenSegment | null {
+    return this.#opened(this.#previous.get(seriesId, timestampMs, id));
   }
 
-  /** The last segment of a series whose last record comes before a position. */
-  previous(seriesId: number, { timestampMs, id }: Position): StoredPayload | null {
-    const row = this.#previous.get(seriesId, timestampMs, id);
-    return row === null || this.#whole === undefined ? row : this.#whole(row);
+  /** A payload without its digest is never served, nor stored under a new digest. */
+  #opened(row: StoredPayload | null): OpenSegment | null {
+    if (row === null) return null;
+    const { payload, digest } = this.#whole?.(row) ?? row;
+    const found = this.#digest;
+    Bun.SHA256.hash(payload, found);
+    for (let i = 0; i < found.length; i += 1) if (digest[i] !== found[i]) throw damaged();
+    return { payload, head: readSegmentHeader(payload) };
   }
 
   /** The segments of a series in its order, one in memory at a time. */

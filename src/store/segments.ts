@@ -5,15 +5,15 @@ import {
   firstAfter,
   type OpenSegment,
   type Received,
-  readSegmentHeader,
   type SegmentCodec,
   type SegmentSlice,
 } from '../segment/segment-header.ts';
 import { damaged } from '../segment/varint.ts';
 import { BucketWalk } from './bucket-walk.ts';
+import { KeptSegments } from './kept-segments.ts';
 import type { Queries } from './queries.ts';
 import type { SealedFiles } from './sealed-files.ts';
-import { SegmentQueries, type StoredPayload } from './segment-queries.ts';
+import { SegmentQueries } from './segment-queries.ts';
 import {
   type Found,
   ID_MAX,
@@ -53,6 +53,14 @@ interface Cluster {
 const PAGE_PAYLOAD_BYTES = 4 * 1024 * 1024;
 
 const DIGEST_BYTES = 32;
+/** Enough for some twenty busy markets. */
+const KEPT_BYTES_MAX = 8 * 1024 * 1024;
+
+/** A database whose shared views show states with numbers. */
+interface Shared extends Queries {
+  /** Undefined outside of `readShared`. */
+  readonly sharedState?: number | undefined;
+}
 
 export const DELETE_SEGMENT = 'DELETE FROM segments WHERE series_id = ? AND last_ms = ? AND last_id = ?';
 
@@ -66,27 +74,22 @@ export class Segments {
   readonly #main: SegmentQueries;
   readonly #sealed: SealedFiles | undefined;
   readonly #delete;
-  /** The digest of the payload that was read last. */
-  readonly #digest = new Uint8Array(DIGEST_BYTES);
 
   /** `sealed`: left out while an archive is upgraded from a version without sealed markets. */
-  constructor(database: Queries, sealed?: SealedFiles) {
-    this.#main = new SegmentQueries(database);
+  constructor(database: Shared, sealed?: SealedFiles) {
+    this.#main = new SegmentQueries(database, new KeptSegments(KEPT_BYTES_MAX, () => database.sharedState));
     this.#sealed = sealed;
     this.#source = {
-      following: (seriesId, position) =>
-        this.#opened(this.#found(seriesId, (segments) => segments.next(seriesId, position))),
-      preceding: (seriesId, position) =>
-        this.#opened(this.#found(seriesId, (segments) => segments.previous(seriesId, position))),
+      following: (seriesId, position) => this.#found(seriesId, (segments) => segments.next(seriesId, position)),
+      preceding: (seriesId, position) => this.#found(seriesId, (segments) => segments.previous(seriesId, position)),
     };
     this.#delete = database.query<never, [number, number, number]>(DELETE_SEGMENT);
   }
 
   /** Looks where the segments of a series are: in bookreel.db, or in the file of its sealed market. */
-  #found<T>(seriesId: number, look: (segments: SegmentQueries) => T | null): T | null {
+  #found<T>(seriesId: number, look: (segments: SegmentQueries) => T | null): T | undefined {
     const found = this.#sealed?.readOpen(seriesId, look);
-    if (found !== undefined) return found;
-    return look(this.#main) ?? this.#sealed?.read(seriesId, look) ?? null;
+    return (found === undefined ? (look(this.#main) ?? this.#sealed?.read(seriesId, look)) : found) ?? undefined;
   }
 
   /** The records of all `seriesIds` that `query` takes, merged in its order; ties between series are in the order of ids. */
@@ -395,16 +398,6 @@ export class Segments {
     const following = this.#source.following(seriesId, last);
     if (following !== undefined) range.push(codec.decode(following.payload)[0]!);
     return range;
-  }
-
-  /** Throws 'unavailable' if the digest does not match: such a payload is never served, nor stored under a new digest. */
-  #opened(row: StoredPayload | null): OpenSegment | undefined {
-    if (row === null) return undefined;
-    const { payload, digest } = row;
-    const found = this.#digest;
-    Bun.SHA256.hash(payload, found);
-    for (let i = 0; i < found.length; i += 1) if (digest[i] !== found[i]) throw damaged();
-    return { payload, head: readSegmentHeader(payload) };
   }
 }
 

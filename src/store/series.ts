@@ -1,6 +1,7 @@
 import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Database } from './database.ts';
+import { VersionedCache } from './versioned-cache.ts';
 
 /** Recorded and derived records of one kind are two series; readers choose the one to serve. */
 export type MarketSeriesKind =
@@ -30,10 +31,15 @@ export interface BookSeries {
   readonly recordedFromMs: InstantMs;
 }
 
+/** Of series ids. */
+const CACHED_MAX = 4096;
+
 export class SeriesCatalog {
   readonly #sql;
+  readonly #cached: VersionedCache<number>;
 
   constructor(database: Database) {
+    this.#cached = new VersionedCache(database, CACHED_MAX);
     this.#sql = {
       find: database.query<{ series_id: number }, [number, Outcome, MarketSeriesKind]>(FIND_SERIES),
       add: database.query<{ series_id: number }, [number, Outcome, MarketSeriesKind]>(
@@ -54,7 +60,10 @@ export class SeriesCatalog {
   }
 
   find(marketKey: number, outcome: Outcome, kind: MarketSeriesKind): number | undefined {
-    return this.#sql.find.get(marketKey, outcome, kind)?.series_id;
+    return this.#cached.find(
+      `${marketKey} ${outcome} ${kind}`,
+      () => this.#sql.find.get(marketKey, outcome, kind)?.series_id,
+    );
   }
 
   /** The series of the first of `kinds` that the outcome has and `isKnown` accepts: one or none. */

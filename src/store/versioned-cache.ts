@@ -1,8 +1,8 @@
 import type { Database } from './database.ts';
 
 /**
- * Results of look-ups, cached until the archive changes. When it has `sizeMax` results, the next one replaces them all. Use it only
- * within `Database.readShared`.
+ * Results of look-ups within `Database.readShared`, cached until the archive changes. When it has `sizeMax` results, the next one
+ * replaces them all.
  */
 export class VersionedCache<T> {
   readonly #database: Database;
@@ -15,9 +15,10 @@ export class VersionedCache<T> {
     this.#sizeMax = sizeMax;
   }
 
-  /** The cached result for `key`, else the result of `lookUp`, which is cached unless it is undefined. */
+  /** The cached result for `key`, else the result of `lookUp`, which is cached unless it is undefined. Outside of `readShared` always the latter. */
   find(key: string, lookUp: () => T | undefined): T | undefined {
-    const { state } = this.#database;
+    const state = this.#database.sharedState;
+    if (state === undefined) return lookUp();
     if (state !== this.#state) {
       this.#results.clear();
       this.#state = state;

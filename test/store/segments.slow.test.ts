@@ -12,6 +12,8 @@ const ID_MAX = Number.MAX_SAFE_INTEGER;
 
 const { database, segments, newSeries } = seriesArchive();
 
+type Reader = <T>(work: () => T) => T;
+
 /** The order and the batches in which a recording of one series is imported. */
 interface Recording {
   readonly seed: number;
@@ -285,9 +287,12 @@ describe('the nearest record', () => {
             ...between.filter((_, i) => i % 11 === 0),
           ];
           for (const target of targets.map((ms) => Math.max(0, ms))) {
-            const found = segments.nearest(seriesId, target);
-            const record = found && priceCodec.decode(found.payload)[found.index];
-            expect(record).toEqual(nearestOf(records, target));
+            // In a shared view segments are kept.
+            for (const read of [(work) => work(), (work) => database.readShared(work)] satisfies Reader[]) {
+              const found = read(() => segments.nearest(seriesId, target));
+              const record = found && priceCodec.decode(found.payload)[found.index];
+              expect(record).toEqual(nearestOf(records, target));
+            }
           }
         },
       ),

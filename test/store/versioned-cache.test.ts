@@ -26,4 +26,6 @@ test('a result is cached until the archive changes, and the number of results is
   expect(looked('d', 'd', 'a', 'b', 'c')).toBe('d a b c');
   database.write(() => markets.put(marketStatement(1), NOW_MS));
   expect(looked('c', 'c')).toBe('c');
+  // Outside of a shared view nothing says which state a look-up shows.
+  expect(database.read(() => cache.find('c', () => 'another'))).toBe('another');
 });
