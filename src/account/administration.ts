@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import { type InstantMs, instantOrNull } from '../domain/instant.ts';
 import { RefusedField } from '../domain/refused-field.ts';
 import type { Tier } from '../domain/tier.ts';
-import type { NewAccount } from '../store/accounts.ts';
+import type { AccountFilter, NewAccount } from '../store/accounts.ts';
 import type { Registry } from '../store/registry.ts';
 import { UndoLinks } from '../store/undo-links.ts';
 import type { SignedIn } from './account-sessions.ts';
@@ -45,10 +45,8 @@ export interface AccountOverview extends Account {
   readonly validKeys: number;
 }
 
-export interface AccountPage {
+export interface AccountPage extends AccountFilter {
   readonly limit: number;
-  /** Only accounts with this text in the address or the name. */
-  readonly search?: string | undefined;
   /** Only accounts after this one. */
   readonly afterId?: number | undefined;
 }
@@ -56,7 +54,7 @@ export interface AccountPage {
 /** At most `limit` accounts that are not deleted, oldest first. The next page begins after the last one. */
 export function listAccounts(registry: Registry, nowMs: InstantMs, page: AccountPage): AccountOverview[] {
   return registry.database.read(() =>
-    registry.accounts.list(page.limit, page.afterId, page.search).map((one) => overviewOf(registry, nowMs, one)),
+    registry.accounts.list(page.limit, page.afterId, page).map((one) => overviewOf(registry, nowMs, one)),
   );
 }
 

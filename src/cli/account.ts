@@ -78,7 +78,7 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
       const accounts: AccountOverview[] = [];
       for (let page: readonly AccountOverview[]; ; accounts.push(...page)) {
         const afterId = accounts.at(-1)?.id;
-        page = listAccounts(registry, nowMs, { limit: PAGE_MAX, afterId, search: options.search });
+        page = listAccounts(registry, nowMs, { limit: PAGE_MAX, afterId, text: options.search });
         if (page.length === 0) break;
       }
       const documents = accounts.map(accountDocument);

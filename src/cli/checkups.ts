@@ -7,7 +7,7 @@ import { countText } from '../domain/count-text.ts';
 import { lengthText, UNIT_MS } from '../domain/duration.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { isLoopback } from '../domain/loopback.ts';
-import { recorderProblems } from '../domain/recorder-problems.ts';
+import { problemLine, recorderProblems } from '../domain/recorder-problems.ts';
 import { RECORDER_FILE } from '../domain/recorder-status.ts';
 import { SERVER_FILE } from '../domain/server-status.ts';
 import { containsAddress, type IpNetwork, isIpv4, parseIpAddress, parseIpNetwork } from '../http/plugins/ip-address.ts';
@@ -269,7 +269,7 @@ function backupFindings(directory: string, nowMs: InstantMs): string[] {
 }
 
 function recorderFindings(directory: string, nowMs: InstantMs): string[] {
-  return [...recorderProblems(new RecorderFile(directory).reading(nowMs), nowMs)];
+  return recorderProblems(new RecorderFile(directory).reading(nowMs), nowMs).map(problemLine);
 }
 
 function proxyFindings({ host, publicUrl, trustedProxies, tlsCert, ...others }: SettingValues): string[] {

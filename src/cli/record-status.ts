@@ -1,6 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { InstantMs } from '../domain/instant.ts';
-import { recorderProblems } from '../domain/recorder-problems.ts';
+import { problemLine, recorderProblems } from '../domain/recorder-problems.ts';
 import type { RecorderReading, WindowState } from '../domain/recorder-status.ts';
 import { RecorderFile } from '../store/recorder-file.ts';
 import {
@@ -40,7 +40,7 @@ Examples:
       const { data, json: isJson } = command.optsWithGlobals();
       const nowMs = terminal.clock();
       const reading = new RecorderFile(data).reading(nowMs);
-      const problems = recorderProblems(reading, nowMs);
+      const problems = recorderProblems(reading, nowMs).map(problemLine);
       const { state, status = null } = reading;
       terminal.out(
         isJson === true ? json({ state, problems, recorder: status }) : recorderText(terminal, reading, nowMs),
@@ -52,7 +52,7 @@ Examples:
 /** The state of a recorder as text: a sentence, its problems, tables, and figures. */
 export function recorderText(screen: Screen, reading: RecorderReading, nowMs: InstantMs): string {
   const problems = recorderProblems(reading, nowMs).map(
-    (problem) => `${styled(screen.outHasColour, 'red', 'problem:')} ${printable(problem)}\n`,
+    (problem) => `${styled(screen.outHasColour, 'red', 'problem:')} ${printable(problemLine(problem))}\n`,
   );
   const head = `${printable(recorderSentence(reading))}\n${problems.join('')}`;
   if (reading.status === undefined) return head;

@@ -273,7 +273,9 @@ export class Recorder {
     this.#schedule(nowMs);
     const { freeBytes, floorBytes } = this.#options.disk();
     if (freeBytes !== null && freeBytes < floorBytes) {
-      this.#fail('the disk has less free space than --disk-floor: the recorder stops');
+      this.#fail(
+        'the disk has less free space than --disk-floor, so the recorder stops: free some space, then start it again',
+      );
       return;
     }
     for (const record of this.#records.values()) this.#follow(record, nowMs);

@@ -15,8 +15,19 @@ export const FIND_ACCOUNT_BY_EMAIL = `${SELECT} WHERE email = ? AND deleted_ms I
 /** A page of accounts, oldest first. */
 export const LIST_ACCOUNTS = `${SELECT} WHERE account_id > ? AND deleted_ms IS NULL ORDER BY account_id LIMIT ?`;
 export const LIST_DELETED_ACCOUNTS = 'SELECT account_id AS id FROM accounts WHERE deleted_ms >= ?';
-const SEARCH_ACCOUNTS = `${SELECT} WHERE account_id > ? AND deleted_ms IS NULL
-  AND (instr(lower(email), lower(?2)) > 0 OR instr(lower(name), lower(?2)) > 0) ORDER BY account_id LIMIT ?`;
+const FILTER = `deleted_ms IS NULL AND (?1 IS NULL OR instr(lower(email), lower(?1)) > 0 OR instr(lower(name), lower(?1)) > 0)
+  AND (?2 IS NULL OR ?2 = CASE WHEN disabled_ms IS NOT NULL THEN 'disabled' WHEN role = 'admin' THEN 'admin' ELSE 'user' END)`;
+const SEARCH_ACCOUNTS = `${SELECT} WHERE ${FILTER} AND account_id > ?3 ORDER BY account_id LIMIT ?4`;
+
+/** The kinds of accounts that are not deleted: each is one of them. */
+export const ACCOUNT_KINDS = ['user', 'admin', 'disabled'] as const;
+
+export interface AccountFilter {
+  /** A text in the address or the name. */
+  readonly text?: string | undefined;
+  /** One of ACCOUNT_KINDS; others have no accounts. */
+  readonly kind?: string | undefined;
+}
 
 /** Accounts. Deleted ones are found only by their id. All methods that change one belong in a write transaction. */
 export class Accounts {
@@ -27,7 +38,10 @@ export class Accounts {
       find: database.query<AccountRow, [number]>(`${SELECT} WHERE account_id = ?`),
       findByEmail: database.query<AccountRow, [string]>(FIND_ACCOUNT_BY_EMAIL),
       list: database.query<AccountRow, [number, number]>(LIST_ACCOUNTS),
-      search: database.query<AccountRow, [number, string, number]>(SEARCH_ACCOUNTS),
+      search: database.query<AccountRow, [string | null, string | null, number, number]>(SEARCH_ACCOUNTS),
+      count: database.query<{ accounts: number }, [string | null, string | null]>(
+        `SELECT COUNT(*) AS accounts FROM accounts WHERE ${FILTER}`,
+      ),
       insert: database.query<{ id: number }, [string, string | null, Role, InstantMs]>(
         `INSERT INTO accounts (email, name, role, created_ms) VALUES (?, ?, ?, ?)
          ON CONFLICT (email) WHERE deleted_ms IS NULL DO NOTHING RETURNING account_id AS id`,
@@ -58,10 +72,16 @@ export class Accounts {
     return toAccount(this.#sql.findByEmail.get(email));
   }
 
-  /** At most `limit` accounts after the account `afterId`, oldest first; with `text` in the address or the name, if given. */
-  list(limit: number, afterId = 0, text?: string): Account[] {
-    const rows = text === undefined ? this.#sql.list.all(afterId, limit) : this.#sql.search.all(afterId, text, limit);
+  /** At most `limit` accounts of a filter after the account `afterId`, oldest first. */
+  list(limit: number, afterId = 0, { text, kind }: AccountFilter = {}): Account[] {
+    const isAll = text === undefined && kind === undefined;
+    const { list, search } = this.#sql;
+    const rows = isAll ? list.all(afterId, limit) : search.all(text ?? null, kind ?? null, afterId, limit);
     return rows.map((row) => toAccount(row)!);
+  }
+
+  count({ text, kind }: AccountFilter = {}): number {
+    return this.#sql.count.get(text ?? null, kind ?? null)!.accounts;
   }
 
   /** Throws DomainError 'conflict' if the address has an account. */

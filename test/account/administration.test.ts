@@ -202,8 +202,8 @@ test('pages of accounts have each account once with its tier, its end and its va
       ['eve@example.com', 'free', undefined, 0, undefined],
     ]);
   }
-  expect(listAccounts(registry, NOW_MS, { limit: 9, search: 'CLEO' }).map(({ id }) => id)).toEqual([cleo!.id]);
-  expect(listAccounts(registry, NOW_MS, { limit: 9, search: 'account-' })).toEqual([]);
+  expect(listAccounts(registry, NOW_MS, { limit: 9, text: 'CLEO' }).map(({ id }) => id)).toEqual([cleo!.id]);
+  expect(listAccounts(registry, NOW_MS, { limit: 9, text: 'account-' })).toEqual([]);
 });
 
 test('pages of the audit have each entry once, the latest first, of all accounts or of one', () => {

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { changeKey, createKey, revokeKey } from '../../src/account/account-keys.ts';
 import { createAccount, disableAccount, grantTier, setRole } from '../../src/account/administration.ts';
@@ -90,6 +91,11 @@ export async function startDemoService(): Promise<DemoService> {
   const anvil = HAS_ANVIL ? resources.use(await startAnvil()) : undefined;
   const port = String(await freePort());
   const origin = `http://127.0.0.1:${port}`;
+  mkdirSync(data);
+  const registry = resources.use(openRegistry(data, { create: true }));
+  const activity = resources.use(openActivity(data));
+  // Before the service adds entries of its own: the audit is in the order of its entries.
+  addPeople(registry, activity.database, Date.now());
   resources.use(
     await startServer(data, [
       ...['--demo', '--port', port, '--public-url', origin, '--sign-up', 'open'],
@@ -99,9 +105,6 @@ export async function startDemoService(): Promise<DemoService> {
       ...(anvil === undefined ? [] : ['--payments', writePaymentSettings(directory, anvil, {}, SELLER)]),
     ]),
   );
-  const registry = resources.use(openRegistry(data, { create: false }));
-  const activity = resources.use(openActivity(data));
-  addPeople(registry, activity.database, Date.now());
   // It was written in the future, so that it is never too old.
   writeRecorderStatus(data, troubledStatus(Date.now() + HOUR_MS));
   if (anvil !== undefined) await buyPro(registry, origin);

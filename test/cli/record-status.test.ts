@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
-import { recorderProblems } from '../../src/domain/recorder-problems.ts';
+import { problemLine, recorderProblems } from '../../src/domain/recorder-problems.ts';
 import { RECORDER_FILE, type RecorderStatus } from '../../src/domain/recorder-status.ts';
 import { writeRecorderStatus } from '../../src/store/recorder-file.ts';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -182,7 +182,7 @@ describe('Each of these is a problem of a recorder, and what is at its bound is 
     ['no open socket yet', { sockets: closed(null) }, /^no socket to the venue is open: /],
     ['a missed window', { missed: missed(3_600_000) }, /^1 window of the last hour .* s \(why\)/],
     ['an old missed window', { missed: missed(3_600_001) }, undefined],
-    ['a long gap', { gaps: open(60_001) }, /^1 gap of more than a minute: the last one of s since 2026-.* \(why\)/],
+    ['a long gap', { gaps: open(60_001) }, /^1 gap of more than a minute, the last one of s since 2026-.* \(why\)/],
     ['a short gap', { gaps: open(60_000) }, undefined],
     ['a gap that ended', { gaps: [{ ...open(90_000)[0]!, toMs: NOW }] }, undefined],
     ['a lag', { journal: until(60_001) }, /^the archive is 60 s behind the journal: /],
@@ -198,7 +198,7 @@ describe('Each of these is a problem of a recorder, and what is at its bound is 
     ['a disk that is not known', { disk: { ...disk, freeBytes: null } }, undefined],
     ['a full disk that it names itself', { problem: 'full', disk: { ...disk, freeBytes: 1 } }, /^full$/],
   ])('%s', (_, change, sentence) => {
-    const found = recorderProblems({ state: 'running', status: recorderStatus(NOW, change) }, NOW);
+    const found = recorderProblems({ state: 'running', status: recorderStatus(NOW, change) }, NOW).map(problemLine);
     expect(found).toEqual(sentence === undefined ? [] : [expect.stringMatching(sentence)]);
   });
 });

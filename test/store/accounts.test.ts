@@ -43,10 +43,17 @@ describe('accounts', () => {
     const pages = [accounts.list(5), accounts.list(5, made[4]!.id), accounts.list(5, made[7]!.id)];
     expect(pages.map((page) => page.length)).toEqual([5, 3, 0]);
     expect(pages.flat()).toEqual(made);
-    expect(accounts.list(10, 0, 'P3@').map(({ email }) => email)).toEqual(['p3@example.com']);
-    expect(accounts.list(10, 0, 'THE DESK').map(({ email }) => email)).toEqual([ANN.email]);
-    expect(accounts.list(10, 0, '%')).toEqual([]);
-    expect(accounts.list(2, made[2]!.id, 'example').map(({ id }) => id)).toEqual([made[3]!.id, made[4]!.id]);
+    expect(accounts.list(10, 0, { text: 'P3@' }).map(({ email }) => email)).toEqual(['p3@example.com']);
+    expect(accounts.list(10, 0, { text: 'THE DESK' }).map(({ email }) => email)).toEqual([ANN.email]);
+    expect(accounts.list(10, 0, { text: '%' })).toEqual([]);
+    accounts.disable(made[1]!.id, NOW_MS);
+    accounts.setRole(made[2]!.id, 'admin');
+    const ofKind = (kind: string) => accounts.list(10, 0, { kind }).map(({ id }) => id);
+    expect([ofKind('disabled'), ofKind('admin'), ofKind('none')]).toEqual([[made[1]!.id], [made[2]!.id], []]);
+    expect([accounts.count(), accounts.count({ kind: 'user' }), accounts.count({ text: 'P3@', kind: 'user' })]).toEqual(
+      [8, 6, 1],
+    );
+    expect(accounts.list(2, made[2]!.id, { text: 'example' }).map(({ id }) => id)).toEqual([made[3]!.id, made[4]!.id]);
   });
 
   test('are disabled, enabled and given a role', () => {

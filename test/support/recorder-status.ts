@@ -107,7 +107,8 @@ export function troubledStatus(nowMs: number): RecorderStatus {
     journal: { ...good.journal, storedMs: nowMs - 95_000, queuedBytes: 1_200_000 },
     clock: { offsetMs: -31, steps: 2 },
     disk: { freeBytes: 400e6, floorBytes: 500e6 },
-    problem: 'the disk has less free space than --disk-floor: the recorder stops',
+    problem:
+      'the disk has less free space than --disk-floor, so the recorder stops: free some space, then start it again',
   };
 }
 

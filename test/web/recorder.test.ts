@@ -29,6 +29,11 @@ async function pageWith(status: RecorderStatus | undefined, query = '') {
 const noticesIn = (page: string) =>
   [...page.matchAll(/<p class="state" role="(\w+)">(.*?)<\/p>/gs)].map(([, role, text]) => [role, plainText(text!)]);
 
+const problemsIn = (page: string) =>
+  [...(/<div role="alert"><ol class="problems">(.*?)<\/ol>/s.exec(page)?.[1] ?? '').matchAll(/<li>(.*?)<\/li>/gs)].map(
+    ([, text]) => plainText(text!),
+  );
+
 test('An admin finds the page of the recorder in the menu, which says so where none ever ran.', async () => {
   const { text } = await pageWith(undefined);
   expect(text).toContain('<a href="/admin/recorder" aria-current="page">Recorder</a>');
@@ -72,6 +77,7 @@ test('The page begins with one state: recording, behind, with problems, or not r
   expect(await headline(undefined)).toBe('Not set up');
   expect(await headline(recorderStatus(now))).toBe('Recording');
   expect(await headline(recorderStatus(now, { journal }))).toBe('Recording, behind by 90.0 s, with 1 problem');
+  expect(await headline(troubledStatus(now))).toBe('Stopping, with 4 problems');
   expect(await headline(recorderStatus(now - 10_001))).toBe(`Not running since ${timeText(now - 10_001)}`);
 });
 
@@ -133,10 +139,16 @@ test('The page has open and sealed markets and their bytes, also where no record
   expect(facts['Sealed markets']).toBe('0 in files of their own, 0 B together');
 });
 
-test('The page has each problem as an alert, the gaps of the last 24 hours and the missed windows.', async () => {
+test('The page has each problem with what to do, those that lose data first, the gaps of the last 24 hours and the missed windows.', async () => {
   const now = site.people.nowMs();
   const { text } = await pageWith(troubledStatus(now));
-  expect(noticesIn(text).map(([role]) => role)).toEqual(['status', 'alert', 'alert', 'alert', 'alert']);
+  expect(problemsIn(text).map((problem) => problem.slice(0, 35))).toEqual([
+    'loses data The disk has less free s',
+    'loses data 1 window of the last hou',
+    'warning The archive is 95 s behind ',
+    'warning Messages arrive 31 ms befor',
+  ]);
+  expect(problemsIn(text)[1]).toEndWith('Check whether the venue still lists such markets.');
   expect(rowsOf(text, 'Gaps of the last 24 hours').map(({ Length, Reason }) => [Length, Reason])).toEqual([
     ['open for 30.0 s', 'the sockets brought nothing while the venue had newer books'],
     ['8.5 s', 'no socket was open (the venue closed it (1006))'],
@@ -147,21 +159,19 @@ test('The page has each problem as an alert, the gaps of the last 24 hours and t
 
 test('A recorder that has stopped, and a file that cannot be read, are alerts.', async () => {
   const now = site.people.nowMs();
-  const stopped = noticesIn((await pageWith(recorderStatus(now - 10_001))).text);
-  expect(stopped.map(([, sentence]) => sentence)).toEqual([
-    expect.stringMatching(/^The recorder is not running since .*; it recorded btc, eth/),
-    expect.stringContaining("run 'systemctl start bookreel-recorder'"),
-  ]);
+  const stopped = (await pageWith(recorderStatus(now - 10_001))).text;
+  expect(noticesIn(stopped)[0]![1]).toMatch(/^The recorder is not running since .*; it recorded btc, eth/);
+  expect(problemsIn(stopped)).toEqual([expect.stringContaining("Run 'systemctl start bookreel-recorder'")]);
   writeFileSync(join(site.people.directory, RECORDER_FILE), '{}');
   const browser = await site.signedIn('admin@example.com');
-  expect(noticesIn((await browser.open('/admin/recorder')).text)).toHaveLength(2);
+  expect(problemsIn((await browser.open('/admin/recorder')).text)).toHaveLength(1);
 });
 
 test('The browser asks again by itself only if the person wants that.', async () => {
   const [once, live] = [await pageWith(undefined), await pageWith(undefined, '?refresh')];
   expect([once, live].map(({ headers }) => headers.get('refresh'))).toEqual([null, '10']);
-  expect(once.text).toContain('<a href="/admin/recorder?refresh">');
-  expect(live.text).toContain('<a href="/admin/recorder">Stop that</a>');
+  expect(once.text).toContain('href="/admin/recorder?refresh"');
+  expect(live.text).toContain('href="/admin/recorder">Stop loading it again</a>');
 });
 
 test('Text from the venue is text on the page.', async () => {

@@ -1,5 +1,7 @@
 import { type AccountOverview, listAccounts } from '../../account/administration.ts';
+import { countText } from '../../domain/count-text.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
+import { ACCOUNT_KINDS } from '../../store/accounts.ts';
 import { List } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
@@ -37,23 +39,35 @@ const COLUMNS: readonly Column<AccountOverview>[] = [
   { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
 ];
 
-/** GET /admin/accounts?search&after. */
+/** GET /admin/accounts?search&kind&after. */
 export function accountList({ registry, nowMs }: WebDeps, person: Person, { query }: PageRequest): Answer {
-  const search = query.get('search')?.trim() || undefined;
+  const filter = { text: query.get('search')?.trim() || undefined, kind: query.get('kind') || undefined };
+  const count = registry.database.read(() => registry.accounts.count(filter));
   return personPage(
     person,
     { title: 'Accounts', path: ACCOUNTS_PATH },
-    <List
-      label="Accounts"
-      path={ACCOUNTS_PATH}
-      query={query}
-      filters={[{ name: 'search', label: 'Address or name' }]}
-      cursor="after"
-      find={(limit, after = '') =>
-        listAccounts(registry, nowMs(), { limit, search, afterId: parsePlainInteger(after) })
-      }
-      columns={COLUMNS}
-      empty={search === undefined ? 'There are no more accounts.' : `No address or name contains '${search}'.`}
-    />,
+    <>
+      <List
+        label="Accounts"
+        path={ACCOUNTS_PATH}
+        query={query}
+        filters={[
+          { name: 'search', label: 'Address or name' },
+          { name: 'kind', label: 'Kind', options: ACCOUNT_KINDS },
+        ]}
+        cursor="after"
+        find={(limit, after = '') =>
+          listAccounts(registry, nowMs(), { limit, ...filter, afterId: parsePlainInteger(after) })
+        }
+        columns={COLUMNS}
+        isDense
+        empty={
+          filter.text === undefined || count > 0
+            ? 'There are no more accounts of this kind.'
+            : `No address or name contains '${filter.text}'.`
+        }
+      />
+      <p class="quiet small">{countText(count, 'account')}, the oldest first.</p>
+    </>,
   );
 }

@@ -76,11 +76,6 @@ export async function pageOfAccount(
       back: { href: ACCOUNTS_PATH, name: 'Accounts' },
       refused,
       ...(link !== undefined && { scripts: [COPY_SCRIPT] }),
-      action: !isDeleted && (
-        <a class="button" href="#grant">
-          Grant a tier
-        </a>
-      ),
     },
     <>
       {link !== undefined && <NewLink email={account.email} link={link} />}
@@ -133,11 +128,7 @@ function AccountFigures({ account, used }: { readonly account: AccountOverview; 
           }
         />
         <Figure name="Valid keys" value={numberText(validKeys)} note={<a href="#keys">See the keys</a>} />
-        <Figure
-          name="Requests in 30 days"
-          value={numberText(used.requests)}
-          note={<a href="/admin/usage">Usage of all accounts</a>}
-        />
+        <Figure name="Requests in 30 days" value={numberText(used.requests)} note="with all its keys" />
         <Figure name="Sent in 30 days" value={bytesText(used.bytes)} note="bytes of answers, compressed" />
       </div>
     </>
@@ -274,14 +265,7 @@ interface GrantFormContent {
 
 function GrantForm({ id, catalog, refused }: GrantFormContent) {
   return (
-    <Form
-      id="grant"
-      class="card"
-      action={`${ACCOUNTS_PATH}/grant`}
-      hidden={{ account: id }}
-      button="Grant"
-      look="primary"
-    >
+    <Form class="card" action={`${ACCOUNTS_PATH}/grant`} hidden={{ account: id }} button="Grant" look="primary">
       <div class="fields">
         <Choice
           label="Grant the tier"

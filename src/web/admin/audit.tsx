@@ -15,24 +15,17 @@ export const AUDIT_LABEL = 'Entries of the audit';
 export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
   {
     heading: 'Action',
-    class: 'long',
+    class: 'most',
     cell: (entry) => (
-      <>
-        {auditSentence(entry)}
-        {isForAnother(entry) && <div>{`${entry.actor} did this as an admin, for ${entry.account}.`}</div>}
+      <details>
+        <summary>{auditSentence(entry)}</summary>
         <div class="quiet">
+          {isForAnother(entry) && <div>{`${entry.actor} did this as an admin, for ${entry.account}.`}</div>}
           {entry.action}
           {entry.clientAddress !== undefined && ` · from ${entry.clientAddress}`}
-          {entry.requestId !== undefined && (
-            <>
-              {' · request '}
-              <span class="cut" title={entry.requestId}>
-                {entry.requestId}
-              </span>
-            </>
-          )}
+          {entry.requestId !== undefined && ` · request ${entry.requestId}`}
         </div>
-      </>
+      </details>
     ),
   },
   { heading: 'Time', class: 'nowrap', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },
@@ -75,8 +68,8 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
     { title: 'Audit', path: AUDIT_PATH },
     <>
       <p class="quiet">
-        Who changed what, the last recorded entry first. Entries are never removed; the addresses of deleted accounts
-        are replaced, and failed sign-ins are counted by hour.
+        Who changed what, the latest first. An action opens to its name, address and request. Entries are never removed;
+        the addresses of deleted accounts are replaced, and failed sign-ins are counted by hour.
       </p>
       <List
         label={AUDIT_LABEL}

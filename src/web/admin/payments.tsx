@@ -1,6 +1,8 @@
 import type { Billing } from '../../billing/billing.ts';
 import type { GasReading } from '../../chain/gas-watch.ts';
 import type { Payment } from '../../domain/payment.ts';
+import { COPY_SCRIPT } from '../../http/pages/assets.ts';
+import { CopyButton } from '../../http/pages/copyable.tsx';
 import type { Revenue } from '../../store/payments.ts';
 import type { Registry } from '../../store/registry.ts';
 import { List } from '../list.tsx';
@@ -12,6 +14,7 @@ import { type Column, Table } from '../table.tsx';
 import { numberText, usdText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
+import { Figure } from '../usage/usage-tables.tsx';
 import { ACCOUNT_FILTER, AccountLink, filteredAccount } from './shown-account.tsx';
 
 export const PAYMENTS_PATH = '/admin/payments';
@@ -23,19 +26,32 @@ export function paymentList({ registry, billing }: WebDeps, person: Person, { qu
   const { payments, database } = registry;
   const { accountId, unknown } = filteredAccount(registry, query);
   const gas = billing?.gas.readings ?? [];
+  const sums = database.read(() => payments.revenue(Number.MAX_SAFE_INTEGER));
+  const sumOf = (field: 'payments' | 'cents') => sums.reduce((sum, one) => sum + one[field], 0);
   return personPage(
     person,
-    { title: 'Payments', path: PAYMENTS_PATH },
+    { title: 'Payments', path: PAYMENTS_PATH, scripts: [COPY_SCRIPT] },
     <>
-      <GasKeys readings={gas.filter(({ warning }) => warning !== undefined)} />
-      <h2>Revenue</h2>
+      {gas.map(
+        ({ network, warning }) =>
+          warning !== undefined && (
+            <p key={network} class="notice warn long" role="status">
+              {errorSentence({ message: warning })}
+            </p>
+          ),
+      )}
+      <div class="cards">
+        <Figure name="Revenue" value={usdText(sumOf('cents') / 100)} note="of all time" />
+        <Figure name="Payments" value={numberText(sumOf('payments'))} note="mined and not refunded" />
+      </div>
       <Table
         label="Revenue by month and token"
+        isTitled
         columns={revenueColumns(billing)}
-        rows={database.read(() => payments.revenue(SUMS_MAX))}
+        rows={sums.slice(0, SUMS_MAX)}
         empty="No payment was mined yet."
       />
-      <GasKeys readings={gas.filter(({ warning }) => warning === undefined)} />
+      {gas.length > 0 && <Table label="Gas" isTitled columns={GAS_COLUMNS} rows={gas} empty="" />}
       <h2>All payments</h2>
       <List
         label="Payments"
@@ -53,16 +69,24 @@ export function paymentList({ registry, billing }: WebDeps, person: Person, { qu
   );
 }
 
-/** A line for each gas key; a warning if it needs more. */
-function GasKeys({ readings }: { readonly readings: readonly GasReading[] }) {
-  return readings.map(({ network, name, address, balance, transfers, warning }) => (
-    <p key={network} class={warning === undefined ? 'quiet small long' : 'notice warn long'} role="status">
-      {warning === undefined
-        ? `Gas on ${name}: enough for about ${numberText(transfers ?? 0)} transfers (${balance} at ${address}).`
-        : errorSentence({ message: warning })}
-    </p>
-  ));
-}
+/** What is left for gas, exactly. */
+const GAS_COLUMNS: readonly Column<GasReading>[] = [
+  { heading: 'Network', class: 'nowrap', cell: ({ name }) => name },
+  { heading: 'Enough for about', class: 'nowrap', cell: ({ transfers = 0 }) => `${numberText(transfers)} transfers` },
+  { heading: 'Balance', cell: ({ balance }) => balance },
+  {
+    heading: 'Address',
+    class: 'nowrap',
+    cell: ({ network, address }) => (
+      <>
+        <code id={`gas-${network.replace(':', '-')}`} class="cut">
+          {address}
+        </code>{' '}
+        <CopyButton id={`gas-${network.replace(':', '-')}`} label="Copy the address" />
+      </>
+    ),
+  },
+];
 
 function revenueColumns(billing: Billing | undefined): Column<Revenue>[] {
   return [
@@ -78,27 +102,25 @@ function paymentColumns(registry: Registry, billing: Billing | undefined): Colum
     {
       heading: 'Account',
       class: 'long',
-      cell: ({ id, quote, createdMs, invoice }) => (
+      cell: ({ id, quote }) => (
         <>
           <AccountLink
             id={quote.accountId}
             email={registry.database.read(() => registry.accounts.find(quote.accountId)!.email)}
           />
-          <div class="quiet">
-            <Time ms={createdMs} /> · {id}
-            {invoice !== undefined && (
-              <>
-                {' '}
-                · <a href={`${PAYMENTS_PATH}/${quote.id}/invoice`}>Invoice {invoice}</a>
-              </>
-            )}
-          </div>
+          <div class="quiet">{id}</div>
         </>
       ),
     },
+    { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
     { heading: 'Tier', cell: ({ quote }) => tierName(registry, quote.tier) },
     amountColumn(billing),
     { heading: 'State', cell: (payment) => <State payment={payment} isExact /> },
+    {
+      heading: 'Invoice',
+      cell: ({ quote, invoice }) =>
+        invoice !== undefined && <a href={`${PAYMENTS_PATH}/${quote.id}/invoice`}>Invoice {invoice}</a>,
+    },
     transactionColumn(billing),
   ];
 }

@@ -4,7 +4,7 @@ import { countText } from '../../domain/count-text.ts';
 import { lengthText } from '../../domain/duration.ts';
 import { type InstantMs, timeText } from '../../domain/instant.ts';
 import { NodeStatus, type SeenNode } from '../../domain/node-status.ts';
-import { LAG_MS_MAX, recorderProblems, storingLagMs } from '../../domain/recorder-problems.ts';
+import { LAG_MS_MAX, type RecorderProblem, recorderProblems, storingLagMs } from '../../domain/recorder-problems.ts';
 import type { RecorderReading, RecorderStatus } from '../../domain/recorder-status.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { parsedJson } from '../../record/fields.ts';
@@ -45,19 +45,21 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
   const isLive = query.has('refresh');
   const page = personPage(
     person,
-    { title: 'Recorder', path: RECORDER_PATH },
+    {
+      title: 'Recorder',
+      path: RECORDER_PATH,
+      action: (
+        <a class="button" href={isLive ? RECORDER_PATH : `${RECORDER_PATH}?refresh`}>
+          {isLive ? 'Stop loading it again' : `Load again every ${REFRESH_SECONDS} s`}
+        </a>
+      ),
+    },
     <>
       <Headline reading={reading} problems={problems} />
       <p class="quiet small">
         As of <Time ms={reading.status?.writtenMs ?? now} />.{' '}
-        {isLive ? (
-          <>
-            This page is loaded again every {REFRESH_SECONDS} seconds. <a href={RECORDER_PATH}>Stop that</a>.
-          </>
-        ) : (
-          <a href={`${RECORDER_PATH}?refresh`}>Load it again every {REFRESH_SECONDS} seconds</a>
-        )}{' '}
-        · <a href="/docs/recording#the-state">What the words mean</a>
+        {isLive && `This page is loaded again every ${REFRESH_SECONDS} seconds. `}
+        <a href="/docs/recording#the-state">What the words mean</a>
       </p>
       {reading.status !== undefined && <State status={reading.status} />}
       <h2>Archive</h2>
@@ -73,7 +75,7 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
 
 interface HeadlineContent {
   readonly reading: RecorderReading;
-  readonly problems: readonly string[];
+  readonly problems: readonly RecorderProblem[];
 }
 
 /** The state of the recorder in a few words, a sentence about it, and its problems. */
@@ -85,11 +87,21 @@ function Headline({ reading, problems }: HeadlineContent) {
       <p class="state" role="status">
         {errorSentence({ message: recorderSentence(reading) })}
       </p>
-      {problems.map((problem) => (
-        <p key={problem} class="state" role="alert">
-          {errorSentence({ message: problem })}
-        </p>
-      ))}
+      {problems.length > 0 && (
+        <div role="alert">
+          <ol class="problems">
+            {problems.map(({ problem, advice, losesData }) => (
+              <li key={problem}>
+                <span class={losesData ? 'badge bad' : 'badge warn'}>{losesData ? 'loses data' : 'warning'}</span>
+                <div>
+                  <strong>{errorSentence({ message: problem })}</strong>{' '}
+                  {advice !== undefined && errorSentence({ message: advice })}
+                </div>
+              </li>
+            ))}
+          </ol>
+        </div>
+      )}
     </section>
   );
 }
@@ -99,6 +111,7 @@ function headlineOf({ state, status }: RecorderReading, problems: number): reado
   if (status === undefined) return ['bad', 'State unknown'];
   if (state === 'stopped') return ['bad', `Not running since ${timeText(status.writtenMs)}`];
   if (problems === 0) return ['good', 'Recording'];
+  if (status.problem !== null) return ['bad', `Stopping, with ${countText(problems, 'problem')}`];
   const lagMs = storingLagMs(status);
   const behind = lagMs > LAG_MS_MAX ? `, behind by ${lengthText(lagMs)}` : '';
   return ['bad', `Recording${behind}, with ${countText(problems, 'problem')}`];
@@ -112,7 +125,11 @@ function State({ status }: { readonly status: RecorderStatus }) {
       {...content}
       isTitled
       isDense
-      columns={columns.map((column, index) => ({ ...column, isRowHeading: index === 0 }))}
+      columns={columns.map((column, index) => ({
+        ...column,
+        isRowHeading: index === 0,
+        ...(column.heading === 'State' && { cell: (row: Row) => <StateText text={String(column.cell(row))} /> }),
+      }))}
     />
   );
   return (
@@ -134,6 +151,20 @@ function State({ status }: { readonly status: RecorderStatus }) {
       {table(MISSED_COLUMNS, { label: 'Missed windows', rows: missed, empty: 'There are none.' })}
     </>
   );
+}
+
+/** The badges of sockets and windows, by the first word of their state. */
+const LOOKS: Readonly<Record<string, string>> = {
+  open: 'good',
+  recording: 'good',
+  resolved: 'good',
+  waiting: 'warn',
+  closed: 'warn',
+  missed: 'bad',
+};
+
+function StateText({ text }: { readonly text: string }) {
+  return <span class={`badge ${LOOKS[/^\w+/.exec(text)?.[0] ?? ''] ?? ''}`.trim()}>{text}</span>;
 }
 
 /** The nodes whose reports this version understands. */

@@ -15,7 +15,7 @@ export function fieldsOf(tier: Tier, place: number | undefined): URLSearchParams
     name,
     rpm: String(requestsPerMinute),
     coins: grantedText(coins),
-    price: String(monthlyPriceUsd ?? ''),
+    price: monthlyPriceUsd?.toFixed(2) ?? '',
     note: priceNote ?? '',
     place: String(place ?? ''),
   });
@@ -81,19 +81,24 @@ export function TierForm({ id, values: before, refused, hasPlace }: TierFormCont
         <Field {...value('coins')} label="Coins" required autocomplete="off">
           For example btc, eth. Or all.
         </Field>
-        <Field {...value('price')} label="Monthly price in USD" type="number" min={0} step="0.01" />
-        <Field {...value('note')} label="Note instead of a price" maxLength={100} autocomplete="off" />
+        <Field {...value('price')} label="Price of 30 days in USD" type="number" min={0} step="0.01">
+          Leave it empty for a tier without a price.
+        </Field>
+        <Field {...value('note')} label="Text in place of a price" maxLength={100} autocomplete="off">
+          For example on request.
+        </Field>
         {hasPlace && (
-          <Field {...value('place')} label="Place in the catalog" type="number" min={1}>
-            1 is the lowest tier.{isNew && ' Leave it empty for the highest.'}
+          <Field {...value('place')} label="Rank" type="number" min={1}>
+            1 is the lowest tier. An account with several has the highest.{isNew && ' Leave it empty for the highest.'}
           </Field>
         )}
       </div>
       <fieldset class="choices">
         <legend>Routes</legend>
         <label>
-          <input type="checkbox" name="all-routes" checked={values.has('all-routes')} /> all, including future ones
+          <input type="checkbox" name="all-routes" checked={values.has('all-routes')} /> all, also new ones
         </label>
+        <span class="quiet">or only:</span>
         {GRANTS.map((route) => (
           <label key={route}>
             <input type="checkbox" name="route" value={route} checked={values.has('route', route)} /> {route}

@@ -19,22 +19,42 @@ export const addTier = posted(({ person, request, change, form, ...deps }) => {
   return refused === undefined ? redirect(TIERS_PATH) : tierList(deps, person, request, refused);
 });
 
-/** GET /admin/tiers. `refused`: the form of a new tier. */
-export function tierList({ registry, nowMs }: WebDeps, person: Person, _: PageRequest, refused?: RefusedForm): Answer {
+/** GET /admin/tiers?add. With it, or `refused`, the page begins with the form of a new tier. */
+export function tierList(
+  { registry, nowMs }: WebDeps,
+  person: Person,
+  { query }: PageRequest,
+  refused?: RefusedForm,
+): Answer {
+  const isAdding = query.has('add') || refused !== undefined;
   const { catalog, counts } = registry.database.read(() => ({
     catalog: registry.tiers.all().toSorted((a, b) => Number(a.retiredMs ?? 0) - Number(b.retiredMs ?? 0)),
     counts: tierCounts(registry, nowMs()),
   }));
   return personPage(
     person,
-    { title: 'Tiers', path: TIERS_PATH, refused },
+    {
+      title: 'Tiers',
+      path: TIERS_PATH,
+      refused,
+      action: !isAdding && (
+        <a class="button primary" href={`${TIERS_PATH}?add`}>
+          Add a tier
+        </a>
+      ),
+    },
     <>
-      <p class="quiet">The catalog, the lowest tier first. A change applies from the next request on.</p>
+      {isAdding && (
+        <>
+          <h2>Add a tier</h2>
+          <div class="card">
+            <TierForm values={NEW_TIER_FIELDS} refused={refused} hasPlace />
+          </div>
+          <h2>The catalog</h2>
+        </>
+      )}
+      <p class="quiet">The lowest tier first, with its requests a minute. A change applies from the next request on.</p>
       <Table label="Tiers" columns={columns(counts)} rows={catalog} empty="There are no tiers." />
-      <details class="card" open={refused !== undefined}>
-        <summary class="opener">Add a tier</summary>
-        <TierForm values={NEW_TIER_FIELDS} refused={refused} hasPlace />
-      </details>
     </>,
   );
 }
@@ -47,18 +67,18 @@ function columns({ accounts, keys }: TierCounts): Column<Tier>[] {
         <>
           <a href={`${TIERS_PATH}/${id}`}>{name}</a>{' '}
           {retiredMs !== undefined && <span class="badge warn">retired</span>}
-          <div class="quiet">{id}</div>
+          {id !== name.toLowerCase() && <div class="quiet">{id}</div>}
         </>
       ),
     },
-    { heading: 'Coins', cell: ({ coins }) => grantedText(coins) },
+    { heading: 'Coins', class: 'nowrap', cell: ({ coins }) => grantedText(coins) },
     { heading: 'Routes', cell: ({ routes }) => grantedText(routes) },
     {
-      heading: 'Requests per minute',
+      heading: 'A minute',
       class: 'number',
       cell: ({ requestsPerMinute }) => numberText(requestsPerMinute),
     },
-    { heading: 'Price', cell: priceText },
+    { heading: 'Price', class: 'nowrap', cell: priceText },
     { heading: 'Accounts', class: 'number', cell: ({ id }) => numberText(accounts.get(id) ?? 0) },
     { heading: 'Keys', class: 'number', cell: ({ id }) => numberText(keys.get(id) ?? 0) },
   ];
