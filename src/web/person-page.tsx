@@ -5,6 +5,7 @@ import type { PersonalChange } from '../account/change.ts';
 import type { Billing } from '../billing/billing.ts';
 import { RefusedField } from '../domain/refused-field.ts';
 import type { BuiltAsset } from '../http/pages/built-asset.ts';
+import { Menus } from '../http/pages/menus.tsx';
 import type { RateLimit } from '../http/plugins/rate-limit.ts';
 import { statusOf } from '../http/response/problem.ts';
 import type { Archive } from '../store/archive.ts';
@@ -58,10 +59,10 @@ export function personPage(
   const isListed = ({ href }: MenuLink) => hasPayments || !OF_PAYMENTS.includes(href);
   const content = (
     <div class="with-menu">
-      <div class="menus">
+      <Menus current={[...ACCOUNT_MENU, ...ADMIN_MENU].find(({ href }) => href === path)?.name ?? title}>
         <Menu label="Account" links={ACCOUNT_MENU.filter(isListed)} path={path} />
         {account.role === 'admin' && <Menu label="Administration" links={ADMIN_MENU.filter(isListed)} path={path} />}
-      </div>
+      </Menus>
       <div>
         <div class="title-line">
           {back && (

@@ -90,7 +90,8 @@ export async function startDemoService(): Promise<DemoService> {
   const data = join(directory, 'data');
   const anvil = HAS_ANVIL ? resources.use(await startAnvil()) : undefined;
   const port = String(await freePort());
-  const origin = `http://127.0.0.1:${port}`;
+  // Passkeys need a name.
+  const origin = `http://localhost:${port}`;
   mkdirSync(data);
   const registry = resources.use(openRegistry(data, { create: true }));
   const activity = resources.use(openActivity(data));

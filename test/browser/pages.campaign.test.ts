@@ -59,6 +59,25 @@ describe.skipIf(!HAS_CHROMIUM)(
       expect([...new Set(origins)]).toEqual([new URL(shown.path(service)).origin]);
     });
 
+    test.each(['keys', 'manual-accounts'])(
+      'On a phone a button opens the menu of %s, and Esc closes it.',
+      async (name) => {
+        const { page } = watched;
+        const shown = OWN_PAGES.find((one) => one.name === name)!;
+        await setAppearance(page, SIZES.phone!, 'light');
+        await showPage(page, service, shown, shown.email === undefined ? undefined : before);
+        if (shown.email !== undefined) before = shown;
+        const isOpen = async () =>
+          await page.evaluate<boolean>('document.querySelector(".menu [aria-current]").checkVisibility()');
+        expect(await isOpen()).toBe(false);
+        await page.getByRole('button', { name: /^Menu/ }).click();
+        await page.locator('.menu [aria-current]').waitFor();
+        expect([await overflowing(page), await axeFindings(page)]).toEqual([[], []]);
+        await page.keyboard.press('Escape');
+        expect(await isOpen()).toBe(false);
+      },
+    );
+
     test.skipIf(!HAS_ANVIL)('An invoice prints as a document: a table with headings, dark on white.', async () => {
       const { page } = watched;
       await showPage(page, service, OWN_PAGES.find(({ name }) => name === 'invoice')!, before);

@@ -29,6 +29,18 @@ async function statusWith(site: Site, key: string): Promise<number> {
   return (await fetch(`${site.origin}/v1/account`, { headers: { authorization: `Bearer ${key}` } })).status;
 }
 
+test.each([
+  [{ days: '90' }, 90],
+  [{ days: '' }, undefined],
+  [{ days: '7' }, undefined],
+  [{ days: '30', expires: '2026-06-03 00:00' }, 2],
+] as const)('A key expires after the chosen days, or at the time that was typed. (%j)', async (fields, days) => {
+  await using site = startSite();
+  const shown = await create(await site.signedIn(ADA), fields);
+  expect(keysOf(site)[0]!.expiresMs).toBe(days && NOW_MS + days * 86_400_000);
+  expect(shown.text).toContain('href="/account/keys">Done</a>');
+});
+
 test('A key is created with a name, an end and an as-of, and shown once', async () => {
   await using site = startSite();
   await importBytes(site.archive, lightNdjson(4));
@@ -217,8 +229,10 @@ test('The list has keys that expired, with their limits and last use, and none o
       'Requests in 30 days': '1',
       'Last used': '2026-06-01 00:02 UTC',
       Expires: '2026-06-01 00:01 UTC',
+      Actions: 'Manage pinned',
     },
   ]);
+  expect(text).toContain(`href="/account/keys/${apiKey.id}#end"`);
   expect(text).toContain('0 valid keys');
   expect(factsOf((await ada.open(`/account/keys/${apiKey.id}`)).text)).toEqual({
     Key: `${apiKey.prefix}… expired 1,234 a minute`,
@@ -226,7 +240,6 @@ test('The list has keys that expired, with their limits and last use, and none o
     Tier: 'Pro',
     'Requests in 30 days': '1',
     Created: '2026-06-01 00:00 UTC',
-    Rotated: 'never',
     'Last used': '2026-06-01 00:02 UTC',
     Expires: '2026-06-01 00:01 UTC',
   });

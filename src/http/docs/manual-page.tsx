@@ -4,6 +4,7 @@ import { manualInserts } from '../../import/manual-inserts.ts';
 import { AUDIENCES, type ManualPage, manualPages } from '../../manual/manual.ts';
 import { MARKDOWN, searchManual } from '../../manual/manual-search.ts';
 import { htmlDocument } from '../pages/document.tsx';
+import { Menus } from '../pages/menus.tsx';
 
 const INDEX = 'manual';
 /** The tasks of readers, and where each is described. */
@@ -139,7 +140,7 @@ function partsOf(markdown: string): string {
 function Contents({ current, search }: { readonly current: string; readonly search: string }) {
   const pages = manualPages(manualInserts());
   return (
-    <div class="menus">
+    <Menus current={pages.find(({ name }) => name === current)?.title ?? 'all pages'}>
       <form method="get" action={manualPath()}>
         <input
           class="input"
@@ -162,6 +163,6 @@ function Contents({ current, search }: { readonly current: string; readonly sear
             ))}
         </nav>
       ))}
-    </div>
+    </Menus>
   );
 }

@@ -71,18 +71,31 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
             class: 'long',
             cell: (key) => (
               <>
-                <a href={`${KEYS_PATH}/${key.id}`}>{nameOf(key)}</a> <Limits apiKey={key} nowMs={nowMs} />
-                <br />
-                <code class="quiet">{key.prefix}…</code>
+                <a href={`${KEYS_PATH}/${key.id}`}>{nameOf(key)}</a> <Limits apiKey={key} nowMs={nowMs} />{' '}
+                <code class="quiet nowrap">{key.prefix}…</code>
               </>
             ),
           },
-          { heading: 'Tier', cell: ({ tier = accountTier }) => tierName(registry, tier) },
+          { heading: 'Tier', isPlain: true, cell: ({ tier = accountTier }) => tierName(registry, tier) },
           { heading: 'Requests in 30 days', class: 'number', cell: (key) => numberText(requests.get(key.id) ?? 0) },
           { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
-          { heading: 'Expires', cell: ({ expiresMs }) => <Time ms={expiresMs} or="never" /> },
+          {
+            heading: 'Expires',
+            cell: ({ expiresMs }) =>
+              expiresMs === undefined ? <span class="minor quiet">never</span> : <Time ms={expiresMs} />,
+          },
+          {
+            heading: '',
+            class: 'number nowrap',
+            cell: (key) => (
+              <a class="button small minor" href={`${KEYS_PATH}/${key.id}#end`}>
+                Manage<span class="hidden"> {nameOf(key)}</span>
+              </a>
+            ),
+          },
         ]}
         rows={keys}
+        isDense
         empty={
           <>
             <h2>No keys yet</h2>
@@ -161,16 +174,23 @@ export async function keyPage(
           Tier: key.tier === undefined ? `${tier.name}, as your account` : tierName(registry, key.tier),
           'Requests in 30 days': <a href={`/account/usage?key=${id}`}>{numberText(total.sum.requests)}</a>,
           Created: <Time ms={createdMs} />,
-          Rotated: <Time ms={rotatedMs} or="never" />,
+          Rotated: rotatedMs && <Time ms={rotatedMs} />,
           'Last used': <Time ms={lastUsedMs} or="never" />,
           Expires: <Time ms={expiresMs} or="never" />,
         }}
       />
-      <h2>Change</h2>
+      <h2>Name</h2>
       <Form class="card" action={`${KEYS_PATH}/rename`} hidden={{ key: id }} button="Rename">
-        <Field label="Name" name="name" value={key.name ?? ''} refused={refused} maxLength={100} autocomplete="off" />
+        <Field
+          label="Name in your list of keys"
+          name="name"
+          value={key.name ?? ''}
+          refused={refused}
+          maxLength={100}
+          autocomplete="off"
+        />
       </Form>
-      <h2>Rotate or revoke</h2>
+      <h2 id="end">Rotate or revoke</h2>
       <div class="card danger">
         <Action
           label="Rotate"

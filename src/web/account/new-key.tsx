@@ -1,9 +1,11 @@
 import { createOwnKey } from '../../account/account-keys.ts';
 import { refuseOldSignIn } from '../../account/recent-sign-in.ts';
+import type { InstantMs } from '../../domain/instant.ts';
+import { DAY_MS } from '../../domain/usage.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
 import type { IssuedKey } from '../../store/api-keys.ts';
-import { Field, Form, InstantField } from '../form.tsx';
+import { Choice, Field, Form, InstantField } from '../form.tsx';
 import type { Answer } from '../page-request.ts';
 import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { instantField, type RefusedForm } from '../posted-form.ts';
@@ -11,6 +13,14 @@ import { firstRequests } from './first-requests.ts';
 
 /** The way back to the list. */
 export const ALL_KEYS = { href: '/account/keys', name: 'Keys' } as const;
+
+/** The days after which a key expires, each with its text. */
+const LIFETIMES = [
+  ['', 'Never'],
+  ['30', 'After 30 days'],
+  ['90', 'After 90 days'],
+  ['365', 'After a year'],
+] as const;
 
 /** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
 export function newKeyPage(deps: WebDeps, person: Person): Answer {
@@ -24,13 +34,18 @@ export const createKey = posted(
     const issued = createOwnKey(change, {
       name: field('name').trim() || undefined,
       asOfMs: instantField(form, 'asOf'),
-      expiresMs: instantField(form, 'expires'),
+      expiresMs: instantField(form, 'expires') ?? endOf(field('days'), change.nowMs),
       keysBefore: Number(form.get('keysBefore')),
     });
     return shownKeyPage(deps, person, issued);
   },
   ({ person, ...deps }, refused) => formOf(deps, person, refused),
 );
+
+/** The end of a key that is used for one of LIFETIMES; undefined: none. */
+function endOf(days: string, nowMs: InstantMs): InstantMs | undefined {
+  return days !== '' && LIFETIMES.some(([value]) => value === days) ? nowMs + Number(days) * DAY_MS : undefined;
+}
 
 function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
   const keysBefore = registry.database.read(() => registry.apiKeys.ofAccount(person.account.id)).length;
@@ -45,15 +60,16 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
       look="primary"
       link={<a href="/account/keys">Cancel</a>}
     >
-      <Field label="Name" name="name" refused={refused} maxLength={100} autocomplete="off">
-        A name for your list of keys, such as the program or machine that uses it.
+      <Field label="Name" name="name" refused={refused} maxLength={100} autocomplete="off" placeholder="backtests">
+        Optional: the program or machine that uses the key.
       </Field>
       <div class="fields">
-        <InstantField label="Expires (UTC)" name="expires" refused={refused}>
-          The key stops working then. Leave it empty for a key that never expires.
+        <Choice label="Expires" name="days" options={LIFETIMES} chosen={refused?.typed.get('days')} />
+        <InstantField label="Or at a time (UTC)" name="expires" refused={refused}>
+          Optional.
         </InstantField>
         <InstantField label="As of (UTC)" name="asOf" refused={refused}>
-          For backtests: answers have nothing later. Leave it empty for no limit.
+          Optional, for backtests: answers have no data after this time.
         </InstantField>
       </div>
     </Form>,
@@ -87,7 +103,12 @@ export function shownKeyPage(deps: WebDeps, person: Person, { apiKey, key }: Iss
         <Copyable id="command" label="Copy the command" text={command} />
       </div>
       <p class="row">
-        <a href="/docs">API reference</a>
+        <a class="button primary" href={ALL_KEYS.href}>
+          Done
+        </a>
+        <a class="button" href="/docs">
+          API reference
+        </a>
       </p>
     </>,
   );

@@ -10,7 +10,8 @@ import { Time } from '../time.tsx';
 
 const PATH = '/account/settings';
 const ACTION = `${PATH}/passkeys`;
-const NONE = 'None yet. With a passkey, nobody signs in to your account by mail or a provider alone.';
+const NONE =
+  'None yet. With a passkey you sign in by your fingerprint, your face or the PIN of your device, and a mail alone no longer does.';
 
 /** The passkeys of the person, and the forms that change them. */
 export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; readonly accountId: number }) {
@@ -60,8 +61,8 @@ export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; r
         <div class="card">
           {passkeys.length === 0 && <p>{NONE}</p>}
           <p class="quiet">
-            Passkeys need a name: this service is open at an IP address. Open it at a name, such as localhost, to add
-            one.
+            Browsers offer passkeys only at a name, and the address of this service is a number. Ask its operator for a
+            name.
           </p>
         </div>
       )}

@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
     // On a phone the person is enough where both are the same.
     cell: ({ accountId, account, actor }) =>
       accountId !== undefined && (
-        <span class={actor === account ? 'same' : undefined}>
+        <span class={actor === account ? 'minor' : undefined}>
           <AccountLink id={accountId} email={account} />
         </span>
       ),

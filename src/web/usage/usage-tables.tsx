@@ -26,13 +26,16 @@ export function UsageTable({ by, rows, measures = MEASURES }: UsageTableContent)
   const counts = measures.map(({ field, name }) => ({
     heading: name,
     class: 'number nowrap',
-    cell: ({ sum }: UsageRow) => measureText(field, sum[field]),
+    // A phone leaves out what is 0.
+    cell: ({ sum }: UsageRow) =>
+      sum[field] === 0 ? <span class="minor quiet">0</span> : measureText(field, sum[field]),
   }));
   return (
     <Table
       label={`Usage by ${by.toLowerCase()}`}
       columns={[{ heading: by, class: 'long', isRowHeading: true, cell: ({ name }) => name }, ...counts]}
       rows={rows}
+      isDense
       empty="No requests."
     />
   );
