@@ -32,13 +32,19 @@ async function statusWith(site: Site, key: string): Promise<number> {
 test.each([
   [{ days: '90' }, 90],
   [{ days: '' }, undefined],
-  [{ days: '7' }, undefined],
   [{ days: '30', expires: '2026-06-03 00:00' }, 2],
 ] as const)('A key expires after the chosen days, or at the time that was typed. (%j)', async (fields, days) => {
   await using site = startSite();
   const shown = await create(await site.signedIn(ADA), fields);
   expect(keysOf(site)[0]!.expiresMs).toBe(days && NOW_MS + days * 86_400_000);
   expect(shown.text).toContain('href="/account/keys">Done</a>');
+});
+
+test('A number of days that is no choice creates no key: it would live longer than was meant.', async () => {
+  await using site = startSite();
+  const shown = await create(await site.signedIn(ADA), { days: '7' });
+  expect([shown.status, plainText(shown.text)]).toEqual([400, expect.stringContaining("'7' is no choice of days")]);
+  expect(keysOf(site)).toEqual([]);
 });
 
 test('A key is created with a name, an end and an as-of, and shown once', async () => {

@@ -1,5 +1,6 @@
 import { createOwnKey } from '../../account/account-keys.ts';
 import { refuseOldSignIn } from '../../account/recent-sign-in.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { DAY_MS } from '../../domain/usage.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
@@ -42,9 +43,12 @@ export const createKey = posted(
   ({ person, ...deps }, refused) => formOf(deps, person, refused),
 );
 
-/** The end of a key that is used for one of LIFETIMES; undefined: none. */
+/** The end of a key that is used for one of LIFETIMES; undefined: none. Refuses others: a key would live longer than was meant. */
 function endOf(days: string, nowMs: InstantMs): InstantMs | undefined {
-  return days !== '' && LIFETIMES.some(([value]) => value === days) ? nowMs + Number(days) * DAY_MS : undefined;
+  if (!LIFETIMES.some(([value]) => value === days)) {
+    throw new DomainError('invalid-parameter', `'${days}' is no choice of days: choose one of them, or type a time`);
+  }
+  return days === '' ? undefined : nowMs + Number(days) * DAY_MS;
 }
 
 function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
