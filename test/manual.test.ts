@@ -36,7 +36,7 @@ const pageAt = (path: string) =>
 const shownAt = (origin: string, { audience, text }: ManualPage) =>
   audience === 'operators' ? text : text.replaceAll('http://127.0.0.1:8080', origin);
 
-describe('Every page of the manual is without scripts, and shows HTML as text.', () => {
+describe('Every page of the manual has only the script that copies, and shows HTML as text.', () => {
   test.each(PAGES.map((page) => [page.name, page] as const))(
     '%s begins with its title and a sentence that sums it up',
     (_, { title, summary, text }) => {
@@ -57,10 +57,16 @@ describe('Every page of the manual is without scripts, and shows HTML as text.',
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     const html = await page.text();
     expect(html).toContain(`<title>${/^# (.+)/.exec(text)![1]} · bookreel</title>`);
-    // Without scripts, and nothing is asked of another host.
-    expect(html).not.toMatch(/<script|<[^>]*\son\w+=|javascript:/i);
+    // Nothing is asked of another host.
+    expect(html.match(/<script[^>]*>/gi)).toEqual([
+      expect.stringMatching(/^<script type="module" src="\/assets\/copy-\w+\.js">$/),
+    ]);
+    expect(html).not.toMatch(/<[^>]*\son\w+=|javascript:/i);
+    expect(html.split('data-copy=').length).toBe(html.split('<pre').length);
     expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none';.* style-src 'self'/);
-    expect(page.headers.get('content-security-policy')).not.toContain('script-src');
+    expect(page.headers.get('content-security-policy')).toEndWith(
+      "script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'",
+    );
   });
 
   test.each(['manual', ...PAGE_NAMES])('of %s every link leads somewhere, anchors too', async (name) => {
@@ -169,9 +175,12 @@ test('A long page of the manual begins with links to all its parts, which exist;
   expect(await (await get('/docs/manual')).text()).not.toContain('class="parts"');
 });
 
-test('The manual for customers and the manual for operators are two lists.', async () => {
+test('The manual begins with a first request, and its pages for customers and for operators are two lists.', async () => {
   const html = await (await get('/docs/manual')).text();
-  const [, customers, operators] = html.split('<article')[1]!.split('<h2');
+  const [, , customers, operators] = html.split('<article')[1]!.split('<h2');
+  expect(html).toContain(`${service.origin}/v1/btc/markets?recorded=true&amp;limit=1`);
+  // Each page is listed once: there is no menu beside the list.
+  expect(html).not.toContain('class="menus"');
   for (const { name, audience } of PAGES) {
     expect(customers!.includes(`href="/docs/${name}"`)).toBe(audience === 'customers');
     expect(operators!.includes(`href="/docs/${name}"`)).toBe(audience === 'operators');

@@ -64,6 +64,18 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     await expectQuiet(watched);
   });
 
+  test('The reference has the colours of the other pages, and the whole first command in view.', async () => {
+    await using watched = await open();
+    const { page } = watched;
+    await textWith(page, ['A first request']);
+    const seen = await page.evaluate<object>(`(() => {
+      const code = document.querySelector('pre code').parentElement;
+      const colour = (name) => getComputedStyle(document.body).getPropertyValue(name).trim();
+      return { isCut: code.scrollWidth > code.clientWidth + 1, isOwn: colour('--scalar-color-accent') === colour('--accent') };
+    })()`);
+    expect(seen).toEqual({ isCut: false, isOwn: true });
+  });
+
   test('sends requests with the key that is typed in, and shows the answers', async () => {
     await using watched = await open();
     const { page } = watched;

@@ -9,7 +9,7 @@ import { manualInserts } from '../../import/manual-inserts.ts';
 import { FILES, manualPages } from '../../manual/manual.ts';
 import { described, FILE_HEADERS, PAGE_HEADERS, Text } from '../openapi/described.ts';
 import type { JsonObject } from '../openapi/schema.ts';
-import { pageHeaders, publicPageHeaders } from '../pages/page-headers.ts';
+import { copyPageHeaders, pageHeaders } from '../pages/page-headers.ts';
 import { PATH } from '../parameters/path.ts';
 import { originOf } from '../request-origin.ts';
 import { type ResponseSettings, respond, respondJson } from '../response/response.ts';
@@ -125,7 +125,7 @@ export function docsController(version: string, isReplay: boolean, hasAccounts: 
           const search = new URL(request.url).searchParams.get('search')?.slice(0, SEARCH_LENGTH_MAX) ?? '';
           const markdown = manualMarkdown({ name, search, origin: originOf(request), isReplay });
           if (name !== params.page) return text(set, markdown, 'text/markdown', 'private, no-cache');
-          return respond(set, manualPage(name, search, markdown, hasAccounts), publicPageHeaders("'self'"));
+          return respond(set, manualPage(name, search, markdown, hasAccounts), copyPageHeaders("'self'"));
         },
         {
           params: t.Object({ page: PATH.page }),

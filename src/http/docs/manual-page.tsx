@@ -1,8 +1,11 @@
+import { renderToString } from 'preact-render-to-string';
 import { countText } from '../../domain/count-text.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { manualInserts } from '../../import/manual-inserts.ts';
 import { AUDIENCES, type ManualPage, manualPages } from '../../manual/manual.ts';
 import { MARKDOWN, searchManual } from '../../manual/manual-search.ts';
+import { COPY_SCRIPT } from '../pages/assets.ts';
+import { CopyButton } from '../pages/copyable.tsx';
 import { htmlDocument } from '../pages/document.tsx';
 import { Menus } from '../pages/menus.tsx';
 
@@ -37,7 +40,7 @@ export interface ManualRequest {
 /** A page with the reader's address in its examples, the list, or what a search finds. Throws 'not-found'. */
 export function manualMarkdown({ name, search, origin, isReplay }: ManualRequest): string {
   const pages = manualPages(manualInserts()).map((page) => ({ ...page, text: forReader(page, origin, isReplay) }));
-  if (name === INDEX) return search.trim() === '' ? listOfPages(pages) : foundIn(pages, search);
+  if (name === INDEX) return search.trim() === '' ? listOfPages(pages, origin, isReplay) : foundIn(pages, search);
   const page = pages.find((candidate) => candidate.name === name);
   if (page !== undefined) return page.text;
   throw new DomainError('not-found', `the manual has no such page: ${manualPath()} lists its pages`);
@@ -52,13 +55,16 @@ function forReader({ audience, text }: ManualPage, origin: string, isReplay: boo
     .replaceAll(`ws://${example}`, () => origin.replace('http', 'ws'));
 }
 
-function listOfPages(pages: readonly ManualPage[]): string {
+/** A first request, tasks, and all pages with their summaries. */
+function listOfPages(pages: readonly ManualPage[], origin: string, isReplay: boolean): string {
   const lists = AUDIENCES.map(([audience, heading]) => {
     const listed = pages.filter((page) => page.audience === audience);
     return `## ${heading}\n\n${listed.map(({ name, title, summary }) => `- [${title}](${name}.md)\\\n  ${summary}`).join('\n')}`;
   });
   const tasks = TASKS.map((row) => `| ${row.join(' | ')} |`).join('\n');
-  return `# The manual of bookreel\n\n| To do this | Begin with |\n|---|---|\n${tasks}\n\n${lists.join('\n\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
+  const key = isReplay ? '' : ' -H "Authorization: Bearer $KEY"';
+  const start = `## Start here\n\nA first request, which answers with the latest recorded market${isReplay ? '' : '; `KEY` is your key'}:\n\n\`\`\`sh\ncurl -s${key} \\\n  '${origin}/v1/btc/markets?recorded=true&limit=1'\n\`\`\`\n\nThen follow [the interface](interface.md#a-first-request) to its order books. Every path and parameter: the [API reference](/docs).`;
+  return `# The manual of bookreel\n\n${start}\n\n| To do this | Begin with |\n|---|---|\n${tasks}\n\n${lists.join('\n\n')}\n`;
 }
 
 /** The sections that a search finds, by page. The searched words are not repeated: in Markdown they could be a link. */
@@ -98,6 +104,7 @@ function marked(html: string, search: string): string {
  */
 export function manualPage(name: string, search: string, markdown: string, hasAccounts: boolean): string {
   let tables = 0;
+  let blocks = 0;
   const html = Bun.markdown
     .html(markdown, MARKDOWN)
     .replaceAll('<table>', () => {
@@ -106,22 +113,30 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
     })
     .replaceAll('</table>', '</table></div>')
     .replaceAll('<img src="', `<img src="${manualPath('')}`)
-    .replaceAll('<pre>', '<pre tabindex="0">')
+    .replaceAll(/<pre><code(.*?)<\/pre>/gs, (_, code: string) => {
+      blocks += 1;
+      const id = `code-${blocks}`;
+      const button = renderToString(<CopyButton id={id} label={`Copy code ${blocks}`} />);
+      return `<div class="copyable"><pre tabindex="0"><code id="${id}"${code}</pre>${button}</div>`;
+    })
     .replace('<h2', (heading) => (name === INDEX ? '' : partsOf(markdown)) + heading)
     .replace(
       / href="([a-z]+)\.md(#[^"]*)?"/g,
       (_, page: string, anchor = '') => ` href="${manualPath(page)}${anchor}"`,
     );
   const isSearch = name === INDEX && search.trim() !== '';
+  const isIndex = name === INDEX && !isSearch;
   return htmlDocument({
     title: /^# (.+)/.exec(markdown)?.[1] ?? name,
     section: 'Manual',
     hasAccounts,
+    scripts: [COPY_SCRIPT],
+    // The index has all links itself.
     children: (
-      <div class="with-menu">
-        <Contents current={name} search={search} />
+      <div class={isIndex ? undefined : 'with-menu'}>
+        {isIndex ? <Search search={search} /> : <Contents current={name} search={search} />}
         <article
-          class={isSearch ? 'prose found' : name === INDEX ? 'prose index' : 'prose'}
+          class={isSearch ? 'prose found' : isIndex ? 'prose index' : 'prose'}
           dangerouslySetInnerHTML={{ __html: isSearch ? marked(html, search) : html }}
         />
       </div>
@@ -141,16 +156,7 @@ function Contents({ current, search }: { readonly current: string; readonly sear
   const pages = manualPages(manualInserts());
   return (
     <Menus current={pages.find(({ name }) => name === current)?.title ?? 'all pages'}>
-      <form method="get" action={manualPath()}>
-        <input
-          class="input"
-          type="search"
-          name="search"
-          value={search}
-          placeholder="Search"
-          aria-label="Search the manual"
-        />
-      </form>
+      <Search search={search} />
       {AUDIENCES.map(([audience, heading]) => (
         <nav key={audience} class="menu" aria-label={heading}>
           <span class="label">{heading}</span>
@@ -164,5 +170,20 @@ function Contents({ current, search }: { readonly current: string; readonly sear
         </nav>
       ))}
     </Menus>
+  );
+}
+
+function Search({ search }: { readonly search: string }) {
+  return (
+    <form method="get" action={manualPath()}>
+      <input
+        class="input"
+        type="search"
+        name="search"
+        value={search}
+        placeholder="Search the manual"
+        aria-label="Search the manual"
+      />
+    </form>
   );
 }

@@ -11,21 +11,25 @@ import { EVENT_STREAM_TYPE } from '../response/responder.ts';
 import { manualPath } from './manual-page.tsx';
 
 /** A first request and the rules of all paths, readable without Markdown too. */
-const DESCRIPTION = `A first request:
+const DESCRIPTION = `A first request, with the address of this service in BOOKREEL_URL and your key in BOOKREEL_KEY:
 
 \`\`\`sh
-curl -s -H "Authorization: Bearer $BOOKREEL_KEY" "$BOOKREEL_URL/v1/btc/markets?limit=1"
+curl -s -H "Authorization: Bearer $BOOKREEL_KEY" \\
+  "$BOOKREEL_URL/v1/btc/markets?limit=1"
 \`\`\`
 
-BOOKREEL_URL is the address of this service, such as http://127.0.0.1:8080, and BOOKREEL_KEY your key. The answer is JSON: \`{"data":[…],"pagination":{…}}\`; an error is a problem document with one sentence that says what to do. Then: the books of a market (/v1/{coin}/markets/{conditionId}/snapshots), its book at an instant (…/snapshots/at/{ts}), and all of it in one file (…/export).
+The answer is JSON: \`{"data":[…],"pagination":{…}}\`; an error is a problem document with one sentence that says what to do. Then: the books of a market (/v1/{coin}/markets/{conditionId}/snapshots), its book at an instant (…/snapshots/at/{ts}), and all of it in one file (…/export). [The manual](${manualPath()}) explains each subject.
 
-[The manual](${manualPath()}) explains each subject.
+Rules of all paths:
 
-Times in answers are ISO 8601 UTC with milliseconds. Prices and sizes are exact decimals. Accept: application/msgpack gets the same documents as msgpack; if Accept gives JSON and msgpack the same quality, the first one is sent. Accept-Encoding zstd and gzip are supported. Answers about resolved markets have a strong ETag.
-
-HEAD gets the status and headers of GET without the body, OPTIONS gets a 204 with the methods of the path in Allow (for most paths ${ALLOWED_METHODS}), and every other method gets a 405 with the same Allow. A trailing slash is ignored. The case of coins, outcomes, conditionIds and slugs is ignored. Unknown and repeated parameters are refused. Examples are answers about the simulated recordings in the executable; long books and texts are cut.
-
-The HTTP parser answers messages that are not HTTP/1.1, or are too long or too slow, with a 4xx or a 505, without the headers described here. If the operator allows scripts of other origins, answers also have Access-Control-Allow-Origin and Access-Control-Expose-Headers.`;
+- Times in answers are ISO 8601 UTC with milliseconds. Prices and sizes are exact decimals.
+- Accept: application/msgpack gets the same documents as msgpack; if Accept gives JSON and msgpack the same quality, the first one is sent. Accept-Encoding zstd and gzip are supported.
+- Answers about resolved markets have a strong ETag.
+- HEAD gets the status and headers of GET without the body, OPTIONS gets a 204 with the methods of the path in Allow (for most paths ${ALLOWED_METHODS}), and every other method gets a 405 with the same Allow.
+- A trailing slash is ignored. The case of coins, outcomes, conditionIds and slugs is ignored. Unknown and repeated parameters are refused.
+- The HTTP parser answers messages that are not HTTP/1.1, or are too long or too slow, with a 4xx or a 505, without the headers described here.
+- If the operator allows scripts of other origins, answers also have Access-Control-Allow-Origin and Access-Control-Expose-Headers.
+- Examples are answers about the simulated recordings in the executable; long books and texts are cut.`;
 
 const SERVICE_INTRO =
   'Read-only, except for the payments under /v1/billing/x402. Every path under /v1 needs an API key, sent as Authorization: Bearer. The key’s tier decides the coins, the routes and the requests per minute.';

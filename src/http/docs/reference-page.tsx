@@ -7,8 +7,52 @@ import { manualPath } from './manual-page.tsx';
 // @ts-expect-error TypeScript reads a module where Bun imports its text
 import referenceStart from './reference-start.js' with { type: 'text' };
 
+/** The colours and the type of the other pages, whose tokens are in FRAME_STYLE. A long line of a command is broken. */
+const STYLE = `
+  .light-mode { color-scheme: light; }
+  .dark-mode { color-scheme: dark; }
+  .light-mode, .dark-mode {
+    --scalar-font: var(--sans);
+    --scalar-font-code: var(--mono);
+    --scalar-background-1: var(--paper);
+    --scalar-background-2: var(--surface);
+    --scalar-background-3: var(--raised);
+    --scalar-background-accent: var(--accent-soft);
+    --scalar-border-color: var(--line);
+    --scalar-color-1: var(--ink);
+    --scalar-color-2: var(--quiet);
+    --scalar-color-3: var(--quiet);
+    --scalar-color-accent: var(--accent);
+    --scalar-color-green: var(--good);
+    --scalar-color-red: var(--bad);
+    --scalar-color-yellow: var(--warn);
+    --scalar-color-orange: var(--series-3);
+    --scalar-color-blue: var(--series-2);
+    --scalar-color-purple: var(--series-4);
+    --scalar-link-color: var(--accent);
+    --scalar-button-1: var(--accent);
+    --scalar-button-1-color: var(--on-accent);
+    --scalar-button-1-hover: var(--accent);
+    --scalar-radius: 0.4rem;
+    --scalar-radius-lg: 0.6rem;
+    --scalar-radius-xl: 0.8rem;
+    --scalar-sidebar-background-1: var(--paper);
+    --scalar-sidebar-border-color: var(--line);
+    --scalar-sidebar-color-1: var(--ink);
+    --scalar-sidebar-color-2: var(--quiet);
+    --scalar-sidebar-color-active: var(--ink);
+    --scalar-sidebar-item-hover-background: var(--raised);
+    --scalar-sidebar-item-active-background: var(--accent-soft);
+    --scalar-sidebar-search-background: var(--surface);
+    --scalar-sidebar-search-border-color: var(--line);
+  }
+  #reference .introduction-description pre code { white-space: pre-wrap; overflow-wrap: anywhere; }
+`;
+
 /** Turns off all features that contact other hosts: fonts, telemetry, assistants. */
 const REFERENCE = {
+  theme: 'none',
+  customCss: STYLE,
   url: '/openapi.json',
   withDefaultFonts: false,
   telemetry: false,

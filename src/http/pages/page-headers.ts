@@ -19,14 +19,14 @@ export function pageHeaders(allowed: readonly string[]): Record<string, string> 
   };
 }
 
-/** The headers of a page for everyone, without scripts, and without forms unless these may be sent to this service. */
-export function publicPageHeaders(formAction: "'none'" | "'self'" = "'none'"): Record<string, string> {
-  return pageHeaders([STYLE, `form-action ${formAction}`]);
+/** The headers of a page for everyone, without scripts and forms. */
+export function publicPageHeaders(): Record<string, string> {
+  return pageHeaders([STYLE, "form-action 'none'"]);
 }
 
-/** The headers of a page for everyone whose script has buttons that copy. */
-export function copyPageHeaders(): Record<string, string> {
-  return pageHeaders([STYLE, "form-action 'none'", "script-src 'self'", ...noHtmlByScripts("'none'")]);
+/** The headers of a page for everyone whose script has buttons that copy, and whose forms, if it may have any, are sent to this service. */
+export function copyPageHeaders(formAction: "'none'" | "'self'" = "'none'"): Record<string, string> {
+  return pageHeaders([STYLE, `form-action ${formAction}`, "script-src 'self'", ...noHtmlByScripts("'none'")]);
 }
 
 /** The headers of a page about a person or a clock: it is not stored, and its forms are sent only to this service. */
