@@ -265,7 +265,7 @@ test.skipIf(!HAS_CHROMIUM)(
       const [line, thumb] = await marked();
       expect(Math.abs(line - thumb)).toBeLessThan(2);
     }
-    expect(await page.evaluate<boolean>(`document.querySelector('.ramp').checkVisibility()`)).toBe(false);
+    expect(await page.evaluate<boolean>(`document.querySelector('.signs').checkVisibility()`)).toBe(false);
     await page.goto(`${server.origin}/view`);
     await page.locator('.markets tbody tr').first().waitFor();
     expect(await edge('.markets tbody tr', 'bottom')).toBeLessThan(844);

@@ -11,6 +11,8 @@ export interface CellStyle {
 }
 
 const HATCH_SIZE = 7;
+/** Narrower parts without books have no words. */
+const WORDS_MIN = 32;
 
 /** A canvas with the cells of heat maps: as large as its parent, and under its lines. */
 export class CellCanvas {
@@ -61,16 +63,25 @@ export class CellCanvas {
     }
     const shown = columns.slice(first, end);
     const fills = [
-      [colours.sunken, runsOf(shown, ({ book }) => book === undefined)],
-      [hatch(context, colours), runsOf(shown, ({ hasGap }) => hasGap)],
+      [colours.sunken, 'no book recorded', runsOf(shown, ({ book, hasGap }) => book === undefined && !hasGap)],
+      [hatch(context, colours), 'gap', runsOf(shown, ({ hasGap }) => hasGap)],
     ] as const;
-    for (const [fill, runs] of fills) {
-      context.fillStyle = fill;
+    context.font = colours.font;
+    context.textAlign = 'center';
+    context.strokeStyle = colours.surface;
+    context.lineWidth = 4;
+    for (const [fill, words, runs] of fills) {
       for (const [runFirst, runEnd] of runs) {
         // Whole pixels, those of the cells: parts of pixels would mix with the cells beside.
         const left = Math.round(x(shown[runFirst]!.fromMs));
         const width = Math.round(x(shown[runEnd - 1]!.toMs + 1)) - left;
+        context.fillStyle = fill;
         context.fillRect(left, 0, Math.max(1, width), this.#height);
+        if (width < WORDS_MIN || width < context.measureText(words).width + WORDS_MIN / 2) continue;
+        context.fillStyle = colours.quiet;
+        const place = [words, left + width / 2, this.#height / 2] as const;
+        context.strokeText(...place);
+        context.fillText(...place);
       }
     }
   }
@@ -106,7 +117,7 @@ function hatch(context: CanvasRenderingContext2D, { surface, quiet }: PageColour
     drawing.lineTo(shift + HATCH_SIZE, 0);
   }
   drawing.strokeStyle = quiet;
-  drawing.lineWidth = 1.5;
+  drawing.globalAlpha = 0.5;
   drawing.stroke();
   return context.createPattern(tile, 'repeat') ?? quiet;
 }

@@ -150,6 +150,17 @@ export class Explorer {
     () => this.#shown.value?.coverage?.outcomes.some(({ count }) => count > 0) ?? this.loader.heatMaps.value.size > 0,
   );
 
+  /** The outcomes with a panel: the chosen ones, or the one of both of which anything is recorded. */
+  readonly panels: ReadonlySignal<OutcomeChoice> = computed(() => {
+    const { coverage, state } = this.#shown.value ?? {};
+    const choice = state?.outcome.value ?? 'both';
+    const own = this.own.value;
+    const known = (coverage?.outcomes ?? []).filter(
+      ({ outcome, count }) => count > 0 || own.some((order) => order.outcome === outcome),
+    );
+    return choice === 'both' && known.length === 1 ? known[0]!.outcome : choice;
+  });
+
   readonly events: ReadonlySignal<readonly PlotEvent[]> = computed(() => {
     const { market, coverage, state } = this.#shown.value ?? {};
     if (market === undefined) return [];
@@ -232,11 +243,24 @@ export class Explorer {
     }
   }
 
-  /** Plays, or pauses. Without books nothing happens. */
+  /** True while the instant moves by itself. */
+  get isMoving(): boolean {
+    const isRunning = this.isFollowing.value && this.clock?.shown.value?.state === 'running';
+    return isRunning || this.#shown.value?.playback.isPlaying.value === true;
+  }
+
+  /** Plays, or pauses, also where the instant follows the clock of a replay. Without books nothing happens. */
   togglePlay(): void {
     if (!this.hasBooks.value) return;
+    const { playback } = this.#shown.value!;
+    if (!this.isMoving || playback.isPlaying.value) playback.toggle();
     this.isFollowing.value = false;
-    this.#shown.value!.playback.toggle();
+  }
+
+  /** Moves the instant with the clock of the replay. */
+  follow(): void {
+    this.#shown.value!.playback.pause();
+    this.isFollowing.value = true;
   }
 
   /** Moves the instant to the next snapshot, or to the one before. */
@@ -300,7 +324,7 @@ export class Explorer {
     const { state } = shown;
     const wanted = {
       source,
-      outcomes: outcomesOf(state.outcome.value),
+      outcomes: outcomesOf(this.panels.value),
       whole: state.limits.value,
       window: state.time.value,
       columns: Math.min(COLUMNS_MAX, this.columns.value),
@@ -325,7 +349,7 @@ export class Explorer {
   #fitPrices(): void {
     const state = this.#state.value;
     if (state === undefined) return;
-    const loaded = outcomesOf(state.outcome.value).flatMap((outcome) =>
+    const loaded = outcomesOf(this.panels.value).flatMap((outcome) =>
       [this.loader.heatMaps.value, this.trades.value].map((heatMaps) => heatMaps.get(outcome)),
     );
     const heatMaps = loaded.flatMap((maps) => maps?.window ?? maps?.whole ?? []);

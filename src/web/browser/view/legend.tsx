@@ -1,10 +1,4 @@
-import {
-  CONTRAST,
-  roundedSize,
-  type SizeRange,
-  type SizeScale,
-  sizeOfShade,
-} from '../../../domain/heat-map-picture.ts';
+import { CONTRAST, roundedSize, sizeOfShade } from '../../../domain/heat-map-picture.ts';
 import { Choices, optionsOf } from '../choices.tsx';
 import type { MarketContent } from './explorer.ts';
 import { cssColour, SHADES } from './heat-map-cells.ts';
@@ -13,30 +7,15 @@ import type { ViewState } from './view-state.ts';
 
 const CONTRAST_STEP = 10;
 
-interface LegendContent extends MarketContent {
-  readonly plot: MarketPlot;
-}
-
-const STOPS = 9;
 const NUMBERS = 5;
 
-/** The colours and their sizes, and the signs of what else is drawn. */
-export function Legend({ explorer, shown, plot }: LegendContent) {
-  const { state } = shown;
-  const scale = state.scale.value;
-  const { palette } = plot.style.value;
-  const range = plot.range.value;
+/** The choices of colours, and the signs of what is drawn. */
+export function Legend({ explorer, shown: { state } }: MarketContent) {
   const coin = state.layers.value.has('reference') ? explorer.coin.value : undefined;
   const hasBooks = explorer.hasBooks.value;
   return (
     <div class="picture-legend small">
-      {range !== undefined && (
-        <>
-          <Ramp name="Bids" colours={palette.bids} scale={scale} range={range} />
-          <Ramp name="Asks" colours={palette.asks} scale={scale} range={range} />
-          <ColourTools state={state} />
-        </>
-      )}
+      {hasBooks && <ColourTools state={state} />}
       <ul class="signs">
         {coin?.reference !== undefined && (
           <li class={coin.strike === undefined ? 'sign reference' : 'sign reference sides'}>
@@ -51,8 +30,9 @@ export function Legend({ explorer, shown, plot }: LegendContent) {
             <li class="sign trade bought">bought</li>
             <li class="sign trade sold">sold</li>
             <li class="sign trade">side not recorded</li>
+            <li class="sign trade larger">more shares</li>
             <li class="sign gap">gap</li>
-            <li class="sign none">no book known</li>
+            <li class="sign none">no book recorded</li>
           </>
         )}
       </ul>
@@ -89,30 +69,28 @@ function ColourTools({ state }: { readonly state: ViewState }) {
   );
 }
 
-interface RampContent {
-  readonly name: string;
-  readonly colours: Uint32Array;
-  readonly scale: SizeScale;
-  readonly range: SizeRange;
-}
-
-function Ramp({ name, colours, scale, range }: RampContent) {
-  const stops = Array.from({ length: STOPS }, (_, nth) => {
-    return cssColour(colours[Math.round((nth / (STOPS - 1)) * (SHADES - 1))]!);
-  });
-  const sizes = Array.from({ length: NUMBERS }, (_, nth) => {
-    return sizeOfShade((nth / (NUMBERS - 1)) * SHADES, { scale, shades: SHADES, ...range });
-  });
+/** The colours of both sides below each other, and the sizes of both. Nothing without books. */
+export function Ramps({ state, plot }: { readonly state: ViewState; readonly plot: MarketPlot }) {
+  const range = plot.range.value;
+  if (range === undefined) return null;
+  const { bids, asks } = plot.style.value.palette;
+  const sizes = Array.from({ length: NUMBERS }, (_, nth) =>
+    sizeOfShade((nth / (NUMBERS - 1)) * SHADES, { scale: state.scale.value, shades: SHADES, ...range }),
+  );
+  const ramp = (name: string, colours: Uint32Array) => (
+    <>
+      <span>{name}</span>
+      <i style={{ backgroundImage: `linear-gradient(to right, ${Array.from(colours, cssColour)})` }} />
+    </>
+  );
   return (
     <div class="ramp">
-      <span>{name}, shares</span>
-      <span class="colours" style={{ backgroundImage: `linear-gradient(to right, ${stops.join(', ')})` }} />
-      <span class="sizes quiet">
-        {sizes.map((size, nth) => (
-          <span key={nth}>
-            {nth === 0 ? '≤ ' : nth === NUMBERS - 1 ? '≥ ' : ''}
-            {roundedSize(size)}
-          </span>
+      {ramp('Bids', bids)}
+      {ramp('Asks', asks)}
+      <span>Shares</span>
+      <span class="sizes">
+        {sizes.map((size) => (
+          <span key={size}>{roundedSize(size)}</span>
         ))}
       </span>
     </div>

@@ -13,6 +13,7 @@ import { priceText } from './price-text.ts';
 import { priceAt } from './reference-prices.ts';
 import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
+import { withReplay } from './view-address.ts';
 
 /** On narrower screens the legend is folded at first. */
 const FOLDED_MAX = 960;
@@ -53,15 +54,18 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
           {hasPicture && (
             <div class="card picture">
               <PictureTools explorer={explorer} shown={shown} />
+              {explorer.panels.value !== shown.state.outcome.value && (
+                <p class="quiet small">{explorer.panels.value === 'down' ? 'Up' : 'Down'}: no book is recorded.</p>
+              )}
               <MarketPicture explorer={explorer} shown={shown} plot={plot} />
-              <Scrubber explorer={explorer} shown={shown} />
+              <Scrubber explorer={explorer} shown={shown} plot={plot.value} />
             </div>
           )}
           {hasBooks.value && <Ladders explorer={explorer} shown={shown} />}
           {plot.value !== undefined && (
             <details class="card fold" open={isUnfolded.value}>
               <summary>Colours and signs</summary>
-              <Legend explorer={explorer} shown={shown} plot={plot.value} />
+              <Legend explorer={explorer} shown={shown} />
             </details>
           )}
         </>
@@ -94,18 +98,17 @@ function MarketHead({ explorer, shown }: MarketContent) {
 /** Links to the list at the market's day, and to the recorded markets before and after it. */
 function MarketNav({ explorer, shown: { market } }: MarketContent) {
   const { previous, next } = explorer.neighbours.value;
-  const replay = new URLSearchParams(location.search).get('replay');
-  const kept = replay === null ? '' : `replay=${encodeURIComponent(replay)}`;
   const linkTo = (to: typeof previous, text: string) =>
     to && (
-      <a href={`/view/${to.symbol}/${to.slug}${kept && `?${kept}`}`} title={marketTitle(to)}>
+      <a href={`/view/${to.symbol}/${to.slug}${withReplay('')}`} title={marketTitle(to)}>
         {text}
       </a>
     );
-  const list = `/view?coin=${market.symbol}&tf=${market.timeframe}&date=${market.startTime.slice(0, 'YYYY-MM-DD'.length)}`;
+  const { symbol, timeframe, startTime } = market;
+  const day = withReplay(`?coin=${symbol}&tf=${timeframe}&date=${startTime.slice(0, 'YYYY-MM-DD'.length)}`);
   return (
     <nav class="row small" aria-label="Markets">
-      <a href={`${list}${kept && `&${kept}`}`}>
+      <a href={`/view${day}`}>
         All<span class="wide"> recordings of the day</span>
       </a>
       {linkTo(previous, '‹ Previous')} {linkTo(next, 'Next ›')}
@@ -143,37 +146,18 @@ function MarketFigures({ explorer, shown: { market, state } }: MarketContent) {
   );
 }
 
-/** The state of the market, and the clock of the replay. */
-function MarketStatus({ explorer, shown }: MarketContent) {
-  const state = stateNow(shown.market, explorer.connection, explorer.clock);
-  const clock = explorer.clock?.shown.value;
+/** The state of the market. */
+function MarketStatus({ explorer, shown: { market } }: MarketContent) {
+  const state = stateNow(market, explorer.connection, explorer.clock);
   return (
     <div class="row">
       <span class={`badge ${state}`}>
         {state === 'open'
-          ? `open until ${shown.market.endTime.slice(11, 16)} UTC`
+          ? `open until ${market.endTime.slice(11, 16)} UTC`
           : state === 'over'
             ? 'result not recorded'
             : `${state} won`}
       </span>
-      {clock !== undefined && (
-        <>
-          <span class="badge warn">
-            replay {clock.state}, {clock.speed === 'max' ? 'as fast as read' : `${clock.speed}×`},{' '}
-            {clockText(Date.parse(clock.now), shown.state.startMs)}
-          </span>
-          <label class="small">
-            <input
-              type="checkbox"
-              checked={explorer.isFollowing.value}
-              onChange={({ currentTarget }) => {
-                explorer.isFollowing.value = currentTarget.checked;
-              }}
-            />{' '}
-            follow<span class="wide"> its clock</span>
-          </label>
-        </>
-      )}
     </div>
   );
 }

@@ -3,6 +3,7 @@ import type uPlot from 'uplot';
 import type { HeatMap, HeatMapColumn } from '../../../domain/heat-map.ts';
 import { type SizeRange, sizeRange, timeLabel } from '../../../domain/heat-map-picture.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
+import { midOf } from '../../../domain/quote.ts';
 import { type PageColours, pageColours } from '../page-colours.ts';
 import { BookPanel } from './book-panel.ts';
 import { CellCanvas } from './cell-canvas.ts';
@@ -11,6 +12,7 @@ import type { Explorer } from './explorer.ts';
 import { type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
 import { type CellFigures, cellAt, columnAt } from './heat-map-figures.ts';
 import type { LoadedHeatMaps } from './heat-map-loader.ts';
+import { unknownText } from './market-texts.ts';
 import { perFrame } from './per-frame.ts';
 import { BAND_ABOVE, BAND_BELOW, type BandFrame, TIME_AXIS_HEIGHT } from './plot-band.ts';
 import { imbalanceLines, spreadLines } from './plot-lines.ts';
@@ -21,7 +23,10 @@ import { outcomesOf } from './view-choices.ts';
 import type { ViewState } from './view-state.ts';
 
 /** The signals that a plot draws; it draws again when one changes, once a frame. */
-type PlotContent = Pick<Explorer, 'loader' | 'trades' | 'coin' | 'events' | 'own' | 'hasBooks' | 'shown'> & {
+type PlotContent = Pick<
+  Explorer,
+  'loader' | 'trades' | 'coin' | 'events' | 'own' | 'hasBooks' | 'shown' | 'panels' | 'feed'
+> & {
   readonly state: ViewState;
 };
 
@@ -57,7 +62,6 @@ interface Panel extends Band {
   readonly cells: CellCanvas;
 }
 
-const NARROW = 560;
 /** Parts of the height of a plot, and their bounds in CSS pixels. The panels of books get the rest. */
 const [COIN_PART, COIN_PART_ALONE, STRIP_PART] = [0.17, 0.6, 0.06];
 const [STRIP_MIN, STRIP_MAX] = [20, 40];
@@ -78,6 +82,8 @@ export class MarketPlot {
   readonly #instant = elementOf('instant-line');
   /** The values at the pointer, on the axes. */
   readonly #labels = { time: elementOf('axis-label time'), value: elementOf('axis-label') };
+  /** The prices of the books at the instant, on the axes. */
+  readonly #tags = { up: elementOf('axis-label price'), down: elementOf('axis-label price') };
   readonly #scheme = matchMedia('(prefers-color-scheme: dark)');
   readonly #resized = new ResizeObserver(() => this.#measure());
   readonly #stops: (() => void)[];
@@ -95,7 +101,7 @@ export class MarketPlot {
   });
   /** The width of what is beside the plotting area, in CSS pixels: at the right there is room for the axis of the coin's price. */
   readonly #gutters = computed(() => {
-    return { left: this.#width.value < NARROW ? 34 : 44, right: this.#hasCoin.value ? 70 : 20 };
+    return { left: 44, right: this.#hasCoin.value ? 70 : 20 };
   });
   #isBuilt = false;
   #panels: readonly Panel[] = [];
@@ -125,7 +131,7 @@ export class MarketPlot {
     const draw = perFrame<void>(() => this.#draw());
     this.#stops = [
       effect(() => {
-        void [this.areaWidth.value, this.#height.value, this.#style.value, state.outcome.value];
+        void [this.areaWidth.value, this.#height.value, this.#style.value, content.panels.value];
         void [this.#hasCoin.value, content.hasBooks.value];
         this.#isBuilt = false;
         draw();
@@ -142,6 +148,7 @@ export class MarketPlot {
         }, REST_MS);
       }),
       effect(() => this.#moveInstant()),
+      effect(() => this.#tagPrices()),
     ];
     this.#measure();
   }
@@ -246,7 +253,7 @@ export class MarketPlot {
       ...{ width, ...this.#gutters.peek(), colours, hasTimeAxis: ++made === bands },
       ...{ time: () => state.time.peek(), dayMs: state.startMs, events: () => events.peek() },
     });
-    const outcomes = outcomesOf(state.outcome.peek());
+    const outcomes = outcomesOf(this.#content.panels.peek());
     const [hasCoin, hasBooks] = [this.#hasCoin.peek(), this.#content.hasBooks.peek()];
     const whole = this.#height.peek();
     const coinHeight = hasCoin ? Math.round(whole * (hasBooks ? COIN_PART : COIN_PART_ALONE)) : 0;
@@ -280,7 +287,9 @@ export class MarketPlot {
     this.#strips = strips.map((strip) =>
       placed(strip(this.#element, nextFrame(), stripHeight, palette, widest), stripHeight),
     );
-    this.#element.append(this.#instant, this.#labels.time, this.#labels.value);
+    const { up, down } = this.#tags;
+    this.#element.append(this.#instant, up, down, this.#labels.time, this.#labels.value);
+    this.#tagPrices();
   }
 
   #draw(): void {
@@ -340,6 +349,25 @@ export class MarketPlot {
     const part = (atMs.value - from) / (to - from);
     this.#instant.hidden = part < 0 || part > 1;
     this.#instant.style.transform = `translateX(${this.#gutters.value.left + part * this.areaWidth.value}px)`;
+  }
+
+  /** Writes the midpoint of each book at the instant on the axis of its panel; its only best price where it has one side. */
+  #tagPrices(): void {
+    const { feed, shown, state } = this.#content;
+    const [ladders, coverage, { from, to }] = [feed.shown.value, shown.value?.coverage, state.prices.value];
+    for (const outcome of outcomesOf('both')) {
+      const panel = this.#panels.find((one) => one.outcome === outcome);
+      const snapshot = ladders?.snapshots.find((one) => one.outcome === outcome);
+      const [bidPrice, askPrice] = [snapshot?.bids[0]?.price, snapshot?.asks[0]?.price];
+      const price = midOf({ bidPrice, askPrice }) ?? bidPrice ?? askPrice ?? -1;
+      const tag = this.#tags[outcome];
+      const isKnown = coverage && !unknownText(coverage, outcome, ladders?.query.atMs ?? 0, snapshot, true);
+      tag.hidden = !panel || !isKnown || price < from || price > to;
+      tag.textContent = `${price}`;
+      if (panel === undefined) continue;
+      const y = panel.top + ((to - price) / (to - from)) * panel.height;
+      tag.style.transform = `translateY(calc(${y}px - 50%))`;
+    }
   }
 
   #pointedAt(x: number, y: number): Pointed | undefined {

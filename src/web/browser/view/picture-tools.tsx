@@ -48,12 +48,6 @@ const PRICE_RANGES = [
   ['all', '0–1'],
 ] as const;
 
-const LAYER_NAMES: Readonly<Record<Layer, string>> = {
-  mid: 'midpoint',
-  trades: 'trades',
-  reference: 'reference',
-};
-
 /** The choices of what is drawn over and below the books: those that the market has. */
 function Layers({ explorer, shown: { state, market } }: MarketContent) {
   // Once seen, trades stay a choice: another time of the market may have none.
@@ -77,7 +71,7 @@ function Layers({ explorer, shown: { state, market } }: MarketContent) {
       {LAYERS.map((layer) => (
         <label key={layer} hidden={!has[layer]}>
           <input type="checkbox" checked={state.layers.value.has(layer)} onChange={() => toggle(layer)} />
-          {LAYER_NAMES[layer]}
+          {layer === 'mid' ? 'midpoint' : layer}
         </label>
       ))}
       {state.layers.value.has('reference') && (

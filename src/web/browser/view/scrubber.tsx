@@ -1,21 +1,29 @@
 import { useMemo } from 'preact/hooks';
 import type { MarketContent } from './explorer.ts';
+import { Ramps } from './legend.tsx';
+import type { MarketPlot } from './market-plot.ts';
 import { clockText } from './market-texts.ts';
 import { perFrame } from './per-frame.ts';
 import { ToolButton } from './tool-button.tsx';
 import { SPEEDS } from './view-choices.ts';
 
+interface PlottedContent extends MarketContent {
+  /** Undefined: there is no picture yet. */
+  readonly plot: MarketPlot | undefined;
+}
+
 /** The controls of the instant: a slider as wide as the picture, steps, and play. There are none without books. */
-export function Scrubber({ explorer, shown }: MarketContent) {
+export function Scrubber({ explorer, shown, plot }: PlottedContent) {
   const { state, playback } = shown;
   const { from, to } = state.time.value;
   const scrub = useMemo(() => perFrame((ms: number) => state.scrubTo(ms)), [state]);
-  const isPlaying = playback.isPlaying.value;
   const atMs = state.atMs.value;
   const move = (ms: number) => {
     explorer.isFollowing.value = false;
     scrub(ms);
   };
+  const clock = explorer.clock?.shown.value;
+  const isFollowing = explorer.isFollowing.value;
   const canPlay = explorer.hasBooks.value;
   return (
     <div class="scrubber">
@@ -38,7 +46,7 @@ export function Scrubber({ explorer, shown }: MarketContent) {
               ◂|
             </ToolButton>
             <button class="button small primary play" type="button" onClick={() => explorer.togglePlay()}>
-              {isPlaying ? 'Pause' : 'Play'}
+              {explorer.isMoving ? 'Pause' : 'Play'}
             </button>
             <ToolButton name="Next snapshot" onClick={() => void explorer.step(1)}>
               |▸
@@ -46,6 +54,7 @@ export function Scrubber({ explorer, shown }: MarketContent) {
             <select
               class="input"
               aria-label="Speed"
+              hidden={isFollowing}
               value={playback.speed.value}
               onChange={({ currentTarget }) => {
                 playback.speed.value = Number(currentTarget.value);
@@ -60,6 +69,16 @@ export function Scrubber({ explorer, shown }: MarketContent) {
             <output class="instant">{clockText(atMs, state.startMs)}</output>
           </>
         )}
+        {clock !== undefined && (
+          <>
+            <span class="badge warn">
+              replay {clock.state}, {clock.speed}×,{' '}
+              {isFollowing ? 'moves the picture' : clockText(Date.parse(clock.now), state.startMs)}
+            </span>
+            {!isFollowing && <ToolButton onClick={() => explorer.follow()}>Follow it</ToolButton>}
+          </>
+        )}
+        {plot !== undefined && <Ramps state={state} plot={plot} />}
       </div>
     </div>
   );

@@ -7,8 +7,9 @@ import type { MarketPlot } from './market-plot.ts';
 import { savedPicture } from './saved-picture.ts';
 import { heatMapPath, laddersPath } from './server-source.ts';
 import { ToolButton } from './tool-button.tsx';
-import { linkSearch } from './view-address.ts';
+import { withReplay } from './view-address.ts';
 import { outcomesOf } from './view-choices.ts';
+import { searchOf } from './view-link.ts';
 
 interface ShareContent extends MarketContent {
   /** Undefined: there is no picture. */
@@ -19,7 +20,7 @@ interface ShareContent extends MarketContent {
 const FORMATS = [
   ['csv', 'CSV', 'table'],
   ['parquet', 'Parquet', 'table'],
-  ['segments', 'segments', 'smallest, to import'],
+  ['segments', 'segments', 'to import'],
 ] as const;
 
 /** The link of what is shown, and a menu with its commands and files: it opens, closes and gets the focus without a script. */
@@ -34,7 +35,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
   };
   const { market, state } = shown;
   const { needsKey, settings } = explorer.connection;
-  const address = () => `${location.origin}${location.pathname}${linkSearch(state.link)}`;
+  const address = () => `${location.origin}${location.pathname}${withReplay(searchOf(state.link))}`;
   const curlOf = (path: string) => curlCommand(`${location.origin}${settings.prefix}${path}`, needsKey);
   const save = async (name: string, load: (signal: AbortSignal) => Promise<Blob>) => {
     message.value = 'Loading …';

@@ -1,14 +1,13 @@
 import { effect } from '@preact/signals';
 import type { Explorer } from './explorer.ts';
-import { searchOf, type ViewLink } from './view-link.ts';
+import { searchOf } from './view-link.ts';
 
 /** Browsers refuse to change the address more often. */
 const ADDRESS_MS = 400;
 
-/** The query of a link to a view: of the same replay as this page. */
-export function linkSearch(link: ViewLink): string {
+/** A query, empty or with `?`, for the same replay as this page. */
+export function withReplay(search: string): string {
   const replay = new URLSearchParams(location.search).get('replay');
-  const search = searchOf(link);
   return replay === null ? search : `${search === '' ? '?' : `${search}&`}replay=${encodeURIComponent(replay)}`;
 }
 
@@ -17,7 +16,7 @@ export function keepAddress({ shown }: Explorer): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const stop = effect(() => {
     if (shown.value === undefined) return;
-    const search = linkSearch(shown.value.state.link);
+    const search = withReplay(searchOf(shown.value.state.link));
     clearTimeout(timer);
     timer = setTimeout(() => {
       if (search !== location.search) history.replaceState(null, '', `${location.pathname}${search}`);
