@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { clockText } from '../../src/domain/clock-text.ts';
 import { formatInstant } from '../../src/domain/instant.ts';
 import { DEFAULT_RULES } from '../../src/trading/paper-rules.ts';
 import { viewSite } from '../../src/web/view/view-site.ts';
@@ -6,6 +7,7 @@ import { EVERYTHING, startReplaying } from '../http/replay/replaying.ts';
 import { importRecords } from '../support/archive.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
+import { until } from './market-page.ts';
 import { cutOff, overflowing } from './page-checks.ts';
 import { SIZES, setAppearance } from './shown-pages.ts';
 
@@ -18,16 +20,31 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await using watched = await openPage();
     const { page } = watched;
     await page.goto(replaying.origin);
-    const typed = async () => await page.evaluate<string>("document.querySelector('[name=now]').value");
+    const typed = async () =>
+      await page.evaluate<string>("document.querySelector('[name=now]:not([type=range])').value");
     const seek = async (ms: number) => {
       replay.clock.seek(ms);
-      await page.getByText(formatInstant(ms).replace('T', ' ').replace('Z', ' UTC')).first().waitFor();
+      await page
+        .getByText(clockText(formatInstant(ms)))
+        .first()
+        .waitFor();
     };
     await seek(START_MS + 120_000);
     expect(await typed()).toBe(formatInstant(START_MS + 120_000));
-    await page.locator('[name=now]').fill('2026-04');
+    await page.locator('[name=now]:not([type=range])').fill('2026-04');
     await seek(START_MS + 180_000);
     expect(await typed()).toBe('2026-04');
+    // The slider moves the clock, by a minute with an arrow key.
+    await page.press('[type=range]', 'ArrowRight');
+    await until(page, `document.querySelector('[data-fact=now]').innerText.startsWith('07:14:')`);
+    await Bun.sleep(300);
+    expect(replay.clock.nowMs).toBeGreaterThan(START_MS + 200_000);
+    expect(await typed()).toBe('2026-04');
+    await page.getByRole('button', { name: /Speed 100/ }).click();
+    await page.locator('[aria-pressed="true"]:text-is("100×")').waitFor();
+    expect(replay.clock.speed).toBe(100);
+    await page.getByRole('button', { name: /Speed 1$/ }).click();
+    await page.locator('[aria-pressed="true"]:text-is("1×")').waitFor();
     await page.getByRole('button', { name: /Resume/ }).click();
     await page.getByRole('button', { name: /Pause/ }).waitFor();
     replay.clock.pause();

@@ -1,3 +1,4 @@
+import { clockText } from '../../domain/clock-text.ts';
 import { countText } from '../../domain/count-text.ts';
 import { ApiLinks } from '../pages/api-links.tsx';
 import { COPY_SCRIPT, REPLAY_SCRIPT } from '../pages/assets.ts';
@@ -32,6 +33,11 @@ export interface ReplayCommands {
   readonly ask: readonly string[];
   readonly steer: readonly string[];
 }
+
+/** Speeds to choose; any other is typed. */
+const SPEEDS = ['1', '10', '100', 'max'] as const;
+/** What the arrow keys move the clock by. */
+const SCRUB_STEP_MS = 60_000;
 
 interface ReplayHomeContent {
   readonly version: string;
@@ -147,7 +153,7 @@ function ReplayList({ shown }: { readonly shown: readonly ShownReplay[] }) {
 }
 
 function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly isOne: boolean }) {
-  const { id, isFirst, state, now, from, to, speed, coins, markets, clients, traded, paper, accounts } = replay;
+  const { id, isFirst, state, now, from, to, speed, coins, markets, clients, pages, paper, accounts } = replay;
   return (
     <section class="card" data-replay={`${id} ${state} ${speed}`}>
       <div class="row spread">
@@ -160,20 +166,28 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
         </a>
       </div>
       <p class="price">
-        <span class="hidden">Clock</span> <span data-fact="now">{now.replace('T', ' ').replace('Z', ' UTC')}</span>
+        <span class="hidden">Clock</span> <span data-fact="now">{clockText(now)}</span>
       </p>
-      <div class="row time-bar">
+      <form class="row time-bar" method="post" action="/">
+        <input type="hidden" name="replay" value={id} />
         <span>{from.slice(0, 16).replace('T', ' ')}</span>
-        <meter
+        <input
+          type="range"
+          name="now"
+          value={Date.parse(now)}
           aria-label="Clock, from the start to the end"
+          aria-valuetext={clockText(now)}
           min={Date.parse(from)}
           max={Date.parse(to)}
-          value={Date.parse(now)}
-        >
-          {now}
-        </meter>
+          step={SCRUB_STEP_MS}
+        />
         <span>{to.slice(0, 16).replace('T', ' ')}</span>
-      </div>
+        <noscript>
+          <button class="button small" type="submit">
+            Go there
+          </button>
+        </noscript>
+      </form>
       <div class="row steer">
         <Steer id={id} name="paused" value={String(state === 'running')} isPrimary>
           {state === 'running' ? 'Pause' : 'Resume'}
@@ -181,6 +195,22 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
         <Steer id={id} name="step" value="true">
           Step
         </Steer>
+        <form class="row" method="post" action="/">
+          <input type="hidden" name="replay" value={id} />
+          {SPEEDS.map((preset) => (
+            <button
+              key={preset}
+              class="button"
+              type="submit"
+              name="speed"
+              value={preset}
+              aria-label={`Speed ${preset}`}
+              aria-pressed={preset === String(speed) ? 'true' : 'false'}
+            >
+              {preset === 'max' ? preset : `${preset}×`}
+            </button>
+          ))}
+        </form>
         <Steer id={id} name="speed" label="Speed" field={String(speed)}>
           Set
         </Steer>
@@ -192,12 +222,20 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
         isCard={false}
         facts={{
           Markets: `${countText(markets, 'market')} of ${coins.join(', ').toUpperCase()}`,
-          'Traded now': <code data-fact="traded">{traded.join(', ') || 'none'}</code>,
+          'Traded now': <ul data-fact="pages">{pages.length === 0 ? <li>none</li> : pages.map(PageLink)}</ul>,
           Clients: <span data-fact="clients">{clients}</span>,
           ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
         }}
       />
     </section>
+  );
+}
+
+function PageLink({ href, name }: ShownReplay['pages'][number]) {
+  return (
+    <li key={href}>
+      <a href={href}>{name}</a>
+    </li>
   );
 }
 

@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
 import { countText } from '../../domain/count-text.ts';
+import { formatInstant } from '../../domain/instant.ts';
 import type { PaperAccount } from '../../paper/paper-account.ts';
 import type { Replay } from '../../replay/replay.ts';
+import type { StoredMarket } from '../../store/markets.ts';
 import type { HomePage } from '../docs/site.ts';
 import { personalPageHeaders } from '../pages/page-headers.ts';
 import { originOf } from '../request-origin.ts';
@@ -66,7 +68,17 @@ function shownReplay(deps: ReplaysAndDesks, replay: Replay): ShownReplay {
   return {
     ...replayResource(deps, replay),
     traded: traded.map(({ slug, conditionId }) => slug ?? conditionId),
+    pages: traded.map((market) => pageOf(market, replay)),
     accounts: accounts.map(accountLine),
+  };
+}
+
+/** The page of a market, at the clock of a replay. */
+function pageOf({ symbol, timeframe, slug, conditionId, startMs, endMs }: StoredMarket, { id }: Replay) {
+  const [start, end] = [startMs, endMs].map(formatInstant) as [string, string];
+  return {
+    href: `/view/${symbol}/${slug ?? conditionId}?replay=${id}`,
+    name: `${symbol.toUpperCase()} ${timeframe}, ${start.slice(0, 16).replace('T', ' ')}–${end.slice(11, 16)}`,
   };
 }
 

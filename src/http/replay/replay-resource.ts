@@ -293,6 +293,13 @@ export const ShownReplay = Type.Object(
       maxItems: NAMED_MAX,
       description: 'Slugs or conditionIds of markets that are traded at its clock.',
     }),
+    pages: Type.Array(
+      Type.Object({
+        href: Type.String({ description: 'Its path.' }),
+        name: Type.String({ description: 'The coin, the timeframe and the window of its market, in UTC.' }),
+      }),
+      { maxItems: NAMED_MAX, description: 'The pages of these markets, in the same order.' },
+    ),
     accounts: Type.Array(Type.String(), {
       maxItems: NAMED_MAX,
       description: 'The accounts that were used last, a line each: address, dollars, profit or loss, open orders.',

@@ -1997,6 +1997,13 @@ export interface components {
             };
             /** @description Slugs or conditionIds of markets that are traded at its clock. */
             traded: string[];
+            /** @description The pages of these markets, in the same order. */
+            pages: {
+                /** @description Its path. */
+                href: string;
+                /** @description The coin, the timeframe and the window of its market, in UTC. */
+                name: string;
+            }[];
             /** @description The accounts that were used last, a line each: address, dollars, profit or loss, open orders. */
             accounts: string[];
         };

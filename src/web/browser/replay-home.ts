@@ -1,3 +1,5 @@
+import { clockText } from '../../domain/clock-text.ts';
+
 /** The fields of a replay that change while its page is shown. */
 interface Shown {
   readonly id: string;
@@ -5,7 +7,7 @@ interface Shown {
   readonly speed: number | string;
   readonly now: string;
   readonly clients: number;
-  readonly traded: readonly string[];
+  readonly pages: readonly { readonly href: string; readonly name: string }[];
   readonly accounts: readonly string[];
 }
 
@@ -18,18 +20,52 @@ async function follow(): Promise<void> {
   const answer = await fetch('/', { headers: { accept: 'application/json' } });
   const { replays = [] } = (await answer.json()) as { replays?: readonly Shown[] };
   if (replays.map(keyOf).join() !== cards.map(({ dataset }) => dataset.replay).join()) return location.reload();
-  for (const [index, { now, clients, traded, accounts }] of replays.entries()) {
-    const listed = { traded: traded.join(', ') || 'none', accounts: accounts.join('\n') || 'none' };
-    const clock = now.replace('T', ' ').replace('Z', ' UTC');
-    for (const [name, text] of Object.entries({ now: clock, clients: String(clients), ...listed })) {
+  for (const [index, { now, clients, pages, accounts }] of replays.entries()) {
+    const card = cards[index]!;
+    const facts = { clients: String(clients), accounts: accounts.join('\n') || 'none' };
+    for (const [name, text] of Object.entries(facts)) {
       // Replays without --paper have no accounts.
-      const fact = cards[index]!.querySelector(`[data-fact=${name}]`);
+      const fact = card.querySelector(`[data-fact=${name}]`);
       if (fact !== null) fact.textContent = text;
     }
-    cards[index]!.querySelector('meter')!.value = Date.parse(now);
+    showPages(card.querySelector('[data-fact=pages]')!, pages);
     // A field keeps what somebody wrote into it: its default is not its value any more.
-    cards[index]!.querySelector<HTMLInputElement>('[name=now]')!.defaultValue = now;
+    card.querySelector<HTMLInputElement>('[name=now]:not([type=range])')!.defaultValue = now;
+    const slider = card.querySelector<HTMLInputElement>('[type=range]')!;
+    if (slider.matches(':active')) continue;
+    slider.value = String(Date.parse(now));
+    showClock(card, now);
   }
+}
+
+function showClock(card: HTMLElement, now: string): void {
+  const text = clockText(now);
+  card.querySelector('[data-fact=now]')!.textContent = text;
+  card.querySelector('[type=range]')!.ariaValueText = text;
+}
+
+/** Writes the links to the markets that are traded now, where they are others than before: a link keeps the focus. */
+function showPages(list: Element, pages: Shown['pages']): void {
+  const before = [...list.querySelectorAll('a')].map((link) => link.getAttribute('href'));
+  if (before.join() === pages.map(({ href }) => href).join()) return;
+  const items = pages.map(({ href, name }) => {
+    const [item, link] = [document.createElement('li'), document.createElement('a')];
+    [link.href, link.textContent] = [href, name];
+    item.append(link);
+    return item;
+  });
+  list.replaceChildren(...items);
+  if (items.length === 0) list.append(Object.assign(document.createElement('li'), { textContent: 'none' }));
+}
+
+for (const card of cards) {
+  const slider = card.querySelector<HTMLInputElement>('[type=range]')!;
+  slider.addEventListener('input', () => showClock(card, new Date(slider.valueAsNumber).toISOString()));
+  slider.addEventListener('change', async () => {
+    const body = new URLSearchParams({ replay: card.dataset.replay!.split(' ')[0]!, now: slider.value });
+    await fetch('/', { method: 'POST', body, redirect: 'manual' });
+    await follow();
+  });
 }
 
 // A page that nobody sees asks for nothing. The process may be stopped, and come back.

@@ -33,11 +33,11 @@ test('the page of a process that replays names its replays, their clocks and the
   expect(text).toContain(replay.id);
   expect(text).toContain('2 markets of BTC, ETH');
   expect(text).toContain(`data-replay="${replay.id} paused 20"`);
-  expect(text).toContain(
-    `<span data-fact="now">${formatInstant(BOOK_MS).replace('T', ' ').replace('Z', ' UTC')}</span>`,
-  );
-  expect(text).toContain(`<code data-fact="traded">${SLUG}</code>`);
-  const [, min, max, value] = /<meter[^>]* min="(\d+)" max="(\d+)" value="(\d+)"/.exec(text)!.map(Number);
+  const [date, time] = formatInstant(BOOK_MS).slice(0, -1).split('T') as [string, string];
+  expect(date).toBe('2026-04-16');
+  expect(text).toContain(`<span data-fact="now">${time} UTC, 16 April 2026</span>`);
+  expect(text).toContain(`<li><a href="/view/btc/${SLUG}?replay=${replay.id}">BTC 5m, 2026-04-16 07:10–07:15</a></li>`);
+  const [, value, min, max] = / name="now" value="(\d+)".* min="(\d+)" max="(\d+)"/.exec(text)!.map(Number);
   expect([value, min! <= value! && value! < max!]).toEqual([BOOK_MS, true]);
   const socket = replaying.origin.replace('http', 'ws');
   for (const path of ['/clob', '/gamma', '/v1', '/replay', '/replay-normalized']) {
@@ -53,7 +53,7 @@ test('the page of a process that replays names its replays, their clocks and the
   expect(text).not.toContain(LATER.slug);
   replay.clock.seek(START_MS + 650_000);
   const later = await (await replaying.ask('GET', '/', undefined, PAGE)).text();
-  expect(later).toContain(`<code data-fact="traded">${LATER.slug}</code>`);
+  expect(later).toContain(`<a href="/view/eth/${LATER.slug}?replay=${replay.id}">`);
 });
 
 test('The page / of a replay with --paper lists its accounts, with their dollars and open orders.', async () => {
@@ -120,13 +120,16 @@ test('the page of a process that replays steers its clocks with forms, which no 
     value,
   ]);
   expect(names.filter(([name]) => name !== 'replay')).toEqual([
+    ['now', String(BOOK_MS)],
     ['paused', 'false'],
     ['step', 'true'],
-    ['speed', '20'],
+    ...['1', '10', '100', 'max', '20'].map((speed) => ['speed', speed]),
     ['now', formatInstant(BOOK_MS)],
   ]);
   const sent = await send({ speed: 'max' });
   expect([sent.status, sent.headers.get('location'), replay.clock.speed]).toEqual([303, '/', 'max']);
+  await send({ now: String(BOOK_MS + 60_000) });
+  expect(replay.clock.nowMs).toBe(BOOK_MS + 60_000);
   await send({ speed: '2.5' });
   await send({ now: formatInstant(START_MS + 650_000) });
   expect([replay.clock.speed, replay.clock.nowMs]).toEqual([2.5, START_MS + 650_000]);

@@ -974,6 +974,13 @@ class PaperMerge(TypedDict):
     shares: float
 
 
+class ShownReplayPages(TypedDict):
+    #: Its path.
+    href: str
+    #: The coin, the timeframe and the window of its market, in UTC.
+    name: str
+
+
 ShownReplay = TypedDict("ShownReplay", {
     "id": "str",
     "isFirst": "bool",
@@ -996,6 +1003,7 @@ ShownReplay = TypedDict("ShownReplay", {
     "paper": "Union[PaperSettings, None]",
     "paths": "ReplayPaths",
     "traded": "list[str]",
+    "pages": "list[ShownReplayPages]",
     "accounts": "list[str]",
 })
 
