@@ -120,10 +120,29 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     const cut = "[...document.querySelectorAll('.slug')].filter((one) => one.scrollWidth > one.clientWidth).length";
     expect(await page.evaluate<number>(cut)).toBe(0);
     const end = "document.querySelector('.list-end').innerText";
-    expect(await page.evaluate<string>(end)).toBe(`1–${btc.length} of ${btc.length} markets`);
+    expect(await page.evaluate<string>(end)).toBe(`${btc.length} markets`);
     await page.setViewportSize({ width: 1280, height: 720 });
     await page.press('.markets', 'End');
     await until(page, `/^[2-9]–${btc.length} of ${btc.length} markets$/.test(${end})`);
+    await page.setViewportSize({ width: 1280, height: 1600 });
+  });
+
+  test('On a phone two lines of choices are above the list, which says how many markets there are, and a button clears the search.', async () => {
+    await page.setViewportSize({ width: 375, height: 812 });
+    const lines = `[...new Set([...document.querySelectorAll('.browse-page :is(.tabs, .search input, summary)')]
+      .map((one) => { const { top, bottom } = one.getBoundingClientRect(); return Math.round((top + bottom) / 20); }))].length`;
+    await open('?coin=btc');
+    await seeRows(page, await marketsOf('btc'));
+    expect(await page.evaluate<number>(lines)).toBe(2);
+    const cut = "[...document.querySelectorAll('.slug')].filter((one) => one.scrollWidth > one.clientWidth).length";
+    expect(await page.evaluate<number>(cut)).toBe(0);
+    await open('?search=btc');
+    await page.getByText(/match “btc”/).waitFor();
+    expect(await page.evaluate<string>("document.querySelector('.list-end').innerText")).toMatch(
+      /^(at least )?\d+ markets$/,
+    );
+    await page.getByRole('button', { name: /Clear the search/ }).click();
+    await page.getByText(/^All days/).waitFor();
     await page.setViewportSize({ width: 1280, height: 1600 });
   });
 

@@ -6,6 +6,7 @@ import {
   type ListSize,
   rowWindow,
   scrolledTo,
+  seenRows,
 } from '../../../src/web/browser/view/row-window.ts';
 
 const SIZE = fc.record({
@@ -19,6 +20,16 @@ const HIGH = fc.record({
   viewPx: fc.integer({ min: 100, max: 1200 }),
 });
 const scrolledMax = (size: ListSize) => Math.max(0, contentPx(size) - size.viewPx);
+
+test('The list names the rows of which at least a half is visible, and at its end the last one.', () => {
+  const size = { count: 37, rowPx: 52, viewPx: 427 };
+  expect([0, 25, 27, scrolledMax(size)].map((scrollTop) => seenRows(scrollTop, size))).toEqual([
+    { first: 0, end: 8 },
+    { first: 0, end: 9 },
+    { first: 1, end: 9 },
+    { first: 29, end: 37 },
+  ]);
+});
 
 test('a window has the rows that overlap the visible part, and those around it', () => {
   fc.assert(

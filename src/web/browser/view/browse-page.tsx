@@ -88,7 +88,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
   const marketHref = (market: { readonly symbol: string; readonly slug: string }) =>
     `/view/${market.symbol}/${market.slug}${replay === undefined ? '' : `?replay=${encodeURIComponent(replay)}`}`;
   return (
-    <>
+    <div class="browse-page">
       <div class="row browse-choices">
         <Choices
           label="Coin"
@@ -107,10 +107,10 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
           choose={(name) => recordings.choose({ timeframe: name === ALL ? undefined : name })}
         />
         <SearchField search={search} choose={(text) => recordings.choose({ search: text, date: '' })} later={later} />
+        <Fold summary={isFiltered(recordings.query.value) ? 'Filters (in use)' : 'Filters'}>
+          <Filters recordings={recordings} canSort={replay === undefined && !isReplay} />
+        </Fold>
       </div>
-      <Fold summary={isFiltered(recordings.query.value) ? 'Filters (in use) and order' : 'Filters and order'}>
-        <Filters recordings={recordings} canSort={replay === undefined && !isReplay} />
-      </Fold>
       <div class={search === '' ? 'browse' : 'browse found'}>
         {search === '' && (
           <Fold summary="Calendar">
@@ -148,7 +148,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
           )}
         </section>
       </div>
-    </>
+    </div>
   );
 }
 

@@ -9,7 +9,7 @@ import { windowText } from './date-texts.ts';
 import type { PagedRows } from './paged-rows.ts';
 import { priceText } from './price-text.ts';
 import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
-import { contentPx, type ListSize, type RowWindow, rowWindow, scrolledTo } from './row-window.ts';
+import { contentPx, type ListSize, type RowWindow, rowWindow, scrolledTo, seenRows } from './row-window.ts';
 import { openView } from './shown-page.ts';
 import { Sparkline, shownMidpoints } from './sparkline.tsx';
 import { countText } from './view-texts.ts';
@@ -122,6 +122,8 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   const ruler = useRef<HTMLDivElement>(null);
   const scrollTop = useSignal(0);
   const sizes = useSignal({ rowPx: 1, viewPx: 0 });
+  /** True where the page scrolls, not the list. */
+  const isAll = useSignal(true);
   /** The row that the keyboard is at. */
   const at = useSignal(0);
   /** Columns with a value: only more of them while the list is scrolled. */
@@ -162,6 +164,9 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
     at.value = 0;
     filled.current = new Set();
   }, [list]);
+  useEffect(() => {
+    isAll.value = isWhole(scroller.current!);
+  }, [size.count, rowPx, viewPx]);
   useEffect(() => {
     // A list has no height before its rows are counted.
     if (list.count === undefined) recordings.show(0, 1);
@@ -243,7 +248,7 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
           ))}
         </tbody>
       </table>
-      <p class="quiet small list-end">{placeText(list, rowWindow(scrollTop.value, size, 0))}</p>
+      <p class="quiet small list-end">{placeText(list, isAll.value ? undefined : seenRows(scrollTop.value, size))}</p>
     </div>
   );
 }
@@ -281,9 +286,15 @@ function MarketRow({ index, topPx, isAt, columns, market, ...shown }: MarketRowC
   );
 }
 
-/** The rows that are visible, and how many there are: `21–32 of 1,000 markets`. */
-function placeText({ count = 0, hasMore }: PagedRows<ListedMarket>, { first, end }: RowWindow): string {
-  return `${numberText(first + 1)}–${numberText(end)} of ${hasMore ? 'at least ' : ''}${countText(count, 'market')}`;
+/** How many rows there are, after those that are visible where the list scrolls, unless all are: `21–32 of 1,000 markets`. */
+function placeText(
+  { count = 0, hasMore }: PagedRows<ListedMarket>,
+  seen: Pick<RowWindow, 'first' | 'end'> | undefined,
+): string {
+  const counted = `${hasMore ? 'at least ' : ''}${countText(count, 'market')}`;
+  return seen === undefined || seen.end - seen.first === count
+    ? counted
+    : `${numberText(seen.first + 1)}–${numberText(seen.end)} of ${counted}`;
 }
 
 function isRecorded({ snapshotCount }: ListedMarket): boolean {

@@ -32,6 +32,14 @@ export function rowWindow(scrollTop: number, size: ListSize, around: number): Ro
   return { first, end, topPx: scrollTop - positionPx + first * rowPx };
 }
 
+/** The rows of which at least a half is visible. */
+export function seenRows(scrollTop: number, size: ListSize): Pick<RowWindow, 'first' | 'end'> {
+  const { count, rowPx, viewPx } = size;
+  const positionPx = scrollTop * stepOf(size);
+  const first = clamped(Math.round(positionPx / rowPx), 0, count);
+  return { first, end: clamped(Math.round((positionPx + viewPx) / rowPx), first, count) };
+}
+
 /** The scroll position that is nearest to `scrollTop` and shows all of the row `index`. */
 export function scrolledTo(index: number, scrollTop: number, size: ListSize): number {
   const { rowPx, viewPx } = size;

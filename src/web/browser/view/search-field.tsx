@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { SEARCH_CHARS_MAX } from './browse-query.ts';
 import type { Later } from './later.ts';
+import { ToolButton } from './tool-button.tsx';
 
 /** A person who types this long without a pause sends one request. */
 const TYPED_MS = 350;
@@ -44,6 +45,11 @@ export function SearchField({ search, choose, later }: SearchFieldContent) {
           cancel.current = later(searchNow, TYPED_MS);
         }}
       />
+      {search !== '' && (
+        <ToolButton name="Clear the search" onClick={() => choose('')}>
+          ×
+        </ToolButton>
+      )}
     </search>
   );
 }
