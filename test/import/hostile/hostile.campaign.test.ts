@@ -154,6 +154,11 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
   });
 
   test('are reported in sentences that fit on a line', () => {
+    for (const [index, hostile] of CASES.entries()) {
+      if (!hostile.title.startsWith('UTF-16')) continue;
+      const sentence = `'${pathOf(hostile, index)}' cannot be imported as it is, because it is a text in UTF-16: `;
+      expect(`${run.stdout}${run.stderr}`).toContain(sentence);
+    }
     const reasons = [...rejected.values()].flat();
     expect(reasons.length).toBeGreaterThan(1000);
     for (const { reason } of reasons) {
