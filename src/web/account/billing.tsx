@@ -76,7 +76,7 @@ function BuyerForm({ lines }: { readonly lines: string }) {
           <textarea class="input" name="lines" rows={4} maxLength={800}>
             {lines}
           </textarea>
-          <span class="hint">Your next invoices have it, and those that name nobody yet.</span>
+          <span class="hint">It is printed on your next invoices, and on earlier ones that have no buyer yet.</span>
         </label>
       </Form>
     </>

@@ -71,7 +71,7 @@ export function offerPage(
             </button>
             <output class="quiet" />
           </div>
-          <div class="notice" data-no-wallet>
+          <div class="notice warn" data-no-wallet>
             <p>
               <strong>This browser has no wallet.</strong> Any wallet for Ethereum can pay:
             </p>

@@ -61,8 +61,8 @@ export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; r
         <div class="card">
           {passkeys.length === 0 && <p>{NONE}</p>}
           <p class="quiet">
-            Browsers offer passkeys only at a name, and the address of this service is a number. Ask its operator for a
-            name.
+            Passkeys need a service with a name, such as books.example.com, and this one is open at an IP address. Ask
+            its operator.
           </p>
         </div>
       )}

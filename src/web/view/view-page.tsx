@@ -76,8 +76,8 @@ export function viewPage(
         <div class="card empty no-books">
           <h2>No order books of this market are recorded</h2>
           <p>
-            Prices of the coin are not recorded either, so there is nothing to draw. The strike and the result are above
-            where the venue states them.
+            Prices of the coin are not recorded either, so there is nothing to draw. The strike and the result are
+            above, if the venue has published them.
           </p>
           <WayOn />
         </div>
