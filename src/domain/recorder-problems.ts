@@ -16,7 +16,7 @@ export function storingLagMs({ journal: { storedMs, writtenUntilMs }, startedMs 
   return writtenUntilMs === null ? 0 : Math.max(0, writtenUntilMs - (storedMs ?? startedMs));
 }
 
-/** What keeps a recorder from recording everything. */
+/** A reason why a recorder does not record everything. */
 export interface RecorderProblem {
   readonly problem: string;
   /** What to do; undefined: the problem says it. */

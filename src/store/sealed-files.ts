@@ -84,7 +84,7 @@ const FORGET = ['DELETE FROM sealed_series WHERE market_key = ?', 'DELETE FROM s
 const VERSION_MAX = 2;
 /** An open file takes 0.2 MB. */
 const OPEN_MAX = 64;
-/** Of one file: some segments of each of its series. */
+/** The limit of one file: some segments of each of its series. */
 const KEPT_BYTES_MAX = 128 * 1024;
 
 /**

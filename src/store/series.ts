@@ -31,7 +31,7 @@ export interface BookSeries {
   readonly recordedFromMs: InstantMs;
 }
 
-/** Of series ids. */
+/** The number of series ids. */
 const CACHED_MAX = 4096;
 
 export class SeriesCatalog {

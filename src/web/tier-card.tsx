@@ -94,7 +94,7 @@ interface HowToAskContent {
   readonly email: string | undefined;
 }
 
-/** What a person does for a tier of a service that states no contact. */
+/** The steps to a tier of a service that states no contact. */
 export function HowToAsk({ names, email }: HowToAskContent) {
   return (
     <p id="ask" class="quiet">

@@ -36,7 +36,7 @@ export interface ReplayCommands {
 
 /** Speeds to choose; any other is typed. */
 const SPEEDS = ['1', '10', '100', 'max'] as const;
-/** What the arrow keys move the clock by. */
+/** The arrow keys move the clock by this. */
 const SCRUB_STEP_MS = 60_000;
 
 interface ReplayHomeContent {

@@ -69,7 +69,7 @@ export function paymentList({ registry, billing }: WebDeps, person: Person, { qu
   );
 }
 
-/** What is left for gas, exactly. */
+/** The balance that is left for gas, exactly. */
 const GAS_COLUMNS: readonly Column<GasReading>[] = [
   { heading: 'Network', class: 'nowrap', cell: ({ name }) => name },
   { heading: 'Enough for about', class: 'nowrap', cell: ({ transfers = 0 }) => `${numberText(transfers)} transfers` },
