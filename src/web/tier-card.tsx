@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { GRANTS, type Grant, grantsRoute, type Tier } from '../domain/tier.ts';
 import { Facts } from '../http/pages/facts.tsx';
 import { numberText } from './texts.ts';
-import { coinsText, priceText, TERM } from './tier-texts.ts';
+import { byLimit, coinsText, priceText, TERM } from './tier-texts.ts';
 
 const GRANT_NAMES: Readonly<Record<Grant, string>> = {
   markets: 'Markets',
@@ -70,7 +70,7 @@ interface Comparison {
 }
 
 export function compared(listed: readonly Tier[]): Comparison {
-  const tiers = listed.toSorted((one, other) => one.requestsPerMinute - other.requestsPerMinute);
+  const tiers = byLimit(listed);
   const isOfAll = (grant: Grant) => tiers.every((tier) => grantsRoute(tier, grant));
   const names = GRANTS.filter(isOfAll).map((grant) => GRANT_NAMES[grant].toLowerCase());
   const included = names.length === 0 ? '' : `, with ${names.join(' and ')}`;

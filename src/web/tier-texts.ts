@@ -20,6 +20,11 @@ function isOnRequest({ monthlyPriceUsd, priceNote = UNDECIDED }: Tier): boolean 
   return monthlyPriceUsd === undefined && [UNDECIDED, 'on request'].includes(priceNote.toLowerCase());
 }
 
+/** Tiers in the order in which pages list them: the fewest requests first. */
+export function byLimit(tiers: readonly Tier[]): Tier[] {
+  return tiers.toSorted((one, other) => one.requestsPerMinute - other.requestsPerMinute);
+}
+
 /** `btc, eth`, or `all`. */
 export function grantedText(granted: readonly string[] | undefined): string {
   return granted?.join(', ') ?? 'all';

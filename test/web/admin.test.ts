@@ -260,7 +260,14 @@ describe('The pages of administration', () => {
 
   test('add a tier, change all of its fields, and move it in the catalog', async () => {
     expect((await change('/tiers/create', tier({ place: '2' }))).headers.get('location')).toBe('/admin/tiers');
-    expect((await tierRows()).map((row) => row.Tier)).toEqual(['Free', 'Gold', 'Starter', 'Pro', 'Enterprise']);
+    // In the order of their limits, as the pricing page has them.
+    expect((await tierRows()).map((row) => [row.Tier, row.Rank])).toEqual([
+      ['Free', '1'],
+      ['Starter', '3'],
+      ['Pro', '4'],
+      ['Enterprise', '5'],
+      ['Gold', '2'],
+    ]);
     expect(registry.tiers.find('gold')).toEqual({
       ...{ id: 'gold', name: 'Gold', coins: undefined, routes: undefined, requestsPerMinute: 1200 },
       ...{ monthlyPriceUsd: 49.5, priceNote: undefined, retiredMs: undefined },
@@ -293,8 +300,9 @@ describe('The pages of administration', () => {
       Tier: '<Gold> gold',
       Coins: 'btc, eth',
       Routes: 'quotes, export',
-      'A minute': '5',
+      'Requests a minute': '5',
       Price: 'Ask',
+      Rank: '5',
       Accounts: '0',
       Keys: '1',
     });

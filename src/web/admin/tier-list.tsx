@@ -6,7 +6,7 @@ import { type Person, personPage, posted, type WebDeps } from '../person-page.ts
 import { type RefusedForm, refusedForm } from '../posted-form.ts';
 import { type Column, Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
-import { grantedText, priceText } from '../tier-texts.ts';
+import { byLimit, grantedText, priceText } from '../tier-texts.ts';
 import { NEW_TIER_FIELDS, TierForm, tierOf } from './tier-form.tsx';
 
 export const TIERS_PATH = '/admin/tiers';
@@ -27,8 +27,9 @@ export function tierList(
   refused?: RefusedForm,
 ): Answer {
   const isAdding = query.has('add') || refused !== undefined;
-  const { catalog, counts } = registry.database.read(() => ({
-    catalog: registry.tiers.all().toSorted((a, b) => Number(a.retiredMs ?? 0) - Number(b.retiredMs ?? 0)),
+  const { catalog, retired, counts } = registry.database.read(() => ({
+    catalog: registry.tiers.list(),
+    retired: registry.tiers.all().filter(({ retiredMs }) => retiredMs !== undefined),
     counts: tierCounts(registry, nowMs()),
   }));
   return personPage(
@@ -53,13 +54,21 @@ export function tierList(
           <h2>The catalog</h2>
         </>
       )}
-      <p class="quiet">The lowest tier first, with its requests a minute. A change applies from the next request on.</p>
-      <Table label="Tiers" columns={columns(counts)} rows={catalog} empty="There are no tiers." />
+      <p class="quiet">
+        In the order of their requests, as on <a href="/pricing">Pricing</a>. An account with several tiers has the one
+        with the highest rank. A change applies from the next request on.
+      </p>
+      <Table
+        label="Tiers"
+        columns={columns(catalog, counts)}
+        rows={[...byLimit(catalog), ...byLimit(retired)]}
+        empty="There are no tiers."
+      />
     </>,
   );
 }
 
-function columns({ accounts, keys }: TierCounts): Column<Tier>[] {
+function columns(catalog: readonly Tier[], { accounts, keys }: TierCounts): Column<Tier>[] {
   return [
     {
       heading: 'Tier',
@@ -74,11 +83,12 @@ function columns({ accounts, keys }: TierCounts): Column<Tier>[] {
     { heading: 'Coins', class: 'nowrap', cell: ({ coins }) => grantedText(coins) },
     { heading: 'Routes', cell: ({ routes }) => grantedText(routes) },
     {
-      heading: 'A minute',
+      heading: 'Requests a minute',
       class: 'number',
       cell: ({ requestsPerMinute }) => numberText(requestsPerMinute),
     },
     { heading: 'Price', class: 'nowrap', cell: priceText },
+    { heading: 'Rank', class: 'number', cell: (tier) => catalog.indexOf(tier) + 1 || null },
     { heading: 'Accounts', class: 'number', cell: ({ id }) => numberText(accounts.get(id) ?? 0) },
     { heading: 'Keys', class: 'number', cell: ({ id }) => numberText(keys.get(id) ?? 0) },
   ];
