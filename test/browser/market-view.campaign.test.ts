@@ -430,7 +430,7 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
     const { page } = watched;
     await page.addInitScript({ content: KEEP_FILES });
     await openMarket(page, `${origin}/view/btc/${SLUG}`, 'server');
-    await page.getByText(/replay paused, 1×, moves the picture/).waitFor();
+    await page.getByText(/^Replay · paused$/).waitFor();
     await until(page, `document.querySelector('.instant').innerText === '10:31:00.000'`);
     const lastShown = async () => {
       const [heatMap] = (await savedHeatMaps(page)) as { columns: { timestamp: string | null }[] }[];
@@ -450,13 +450,13 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
     ).toBe(Date.parse(later));
     // One clock moves the instant: a person who plays leaves that of the replay, and comes back to it.
     await page.press('.plot-area', 'ArrowLeft');
-    await page.getByText(/replay paused, 1×, 10:33:00\.000/).waitFor();
+    await page.getByText(/^Replay · paused · 10:33:00\.000$/).waitFor();
     await page.getByRole('button', { name: /^Play$/ }).click();
     await page.getByRole('button', { name: /^Pause$/ }).click();
     await page.getByRole('button', { name: /^Follow it$/ }).click();
     await until(page, `document.querySelector('.instant').innerText === '10:33:00.000'`);
     await page.getByRole('button', { name: /^Play$/ }).waitFor();
-    await page.getByText(/replay paused, 1×, moves the picture/).waitFor();
+    await page.getByText(/^Replay · paused$/).waitFor();
     // Heat maps that take longer than a tick of the running clock are shown all the same.
     await page.evaluate(`(() => {
       const plain = fetch;

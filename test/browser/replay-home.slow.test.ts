@@ -7,7 +7,7 @@ import { EVERYTHING, startReplaying } from '../http/replay/replaying.ts';
 import { importRecords } from '../support/archive.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
-import { until } from './market-page.ts';
+import { openMarket, until } from './market-page.ts';
 import { cutOff, overflowing } from './page-checks.ts';
 import { SIZES, setAppearance } from './shown-pages.ts';
 
@@ -75,6 +75,39 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
       clock.seek(START_MS + 299_999);
       await seeState('open');
     }
+    expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
+  });
+
+  test('draws what is later than the clock as not yet there, says when the market ends, and names its state in a badge', async () => {
+    const records = [sampleMarket(), sampleSnapshot(), sampleSnapshot({ timestamp: '2026-04-16T07:12:00.000Z' })];
+    await using replaying = await startReplaying((archive) => importRecords(archive, records), {
+      pages: () => viewSite({ access: 'open', tokens: undefined, isReplay: true }),
+    });
+    const { clock } = replaying.replays.create(EVERYTHING);
+    clock.pause();
+    clock.seek(START_MS + 120_000);
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.addInitScript({
+      content: `globalThis.written = [];
+        const write = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+          written.push(text);
+          write.call(this, text, ...place);
+        };`,
+    });
+    await openMarket(page, `${replaying.origin}/view/btc/${sampleMarket().slug}`, 'server');
+    await until(page, "written.includes('not yet')");
+    const written = await page.evaluate<string[]>('written');
+    expect(written).toContain('ends 07:15:00');
+    expect(written).not.toContain('no book recorded');
+    expect(
+      await page.evaluate<string[]>(
+        `(({ innerText, title }) => [innerText, title])(document.querySelector('.moves .badge'))`,
+      ),
+    ).toEqual(['Replay · paused', 'The picture moves with the clock of the replay.']);
+    clock.resume();
+    await page.locator('.moves .badge:text-is("Replay · 1×")').waitFor();
     expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
   });
 

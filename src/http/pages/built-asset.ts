@@ -33,7 +33,8 @@ export function builtAssets(path: string): BuiltAsset[] {
   const { name } = parse(path);
   const directory = mkdtempSync(join(tmpdir(), 'bookreel-build-'));
   try {
-    bundled(join(SOURCES, path), '--splitting', `--outdir=${directory}`);
+    // Pages name all their scripts: a script need not find out which others it loads.
+    bundled(join(SOURCES, path), '--splitting', '--no-module-preload', `--outdir=${directory}`);
     const textOf = (file: string) => readFileSync(join(directory, file), 'utf8');
     const [main, others] = [`${name}.js`, readdirSync(directory).filter((file) => file !== `${name}.js`)];
     return [

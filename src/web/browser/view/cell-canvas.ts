@@ -8,6 +8,8 @@ export interface CellStyle {
   readonly colours: PageColours;
   readonly palette: Palette;
   readonly shading: Shading;
+  /** What is later is not there yet; NaN: not known. */
+  readonly nowMs: number;
 }
 
 const HATCH_SIZE = 7;
@@ -41,10 +43,10 @@ export class CellCanvas {
     for (const heatMap of heatMaps) this.#drawMap(context, heatMap, time, prices, style);
   }
 
-  /** Draws the cells over what is there; hatched where there is a gap, grey where no book is known. */
+  /** Draws the cells over what is there; hatched where there is a gap, grey where no book is known, empty where it is not there yet. */
   #drawMap(context: CanvasRenderingContext2D, heatMap: HeatMap, time: Span, prices: Span, style: CellStyle): void {
     const { columns } = heatMap;
-    const { colours } = style;
+    const { colours, nowMs } = style;
     const [mapFrom, mapTo] = [columns[0]!.fromMs, columns.at(-1)!.toMs + 1];
     const [fromMs, toMs] = [Math.max(mapFrom, time.from), Math.min(mapTo, time.to)];
     if (fromMs >= toMs) return;
@@ -62,8 +64,11 @@ export class CellCanvas {
       context.drawImage(image, first, 0, end - first, image.height, startX, top, endX - startX, bottom - top);
     }
     const shown = columns.slice(first, end);
+    const without = (isLater: boolean) =>
+      runsOf(shown, ({ book, hasGap, fromMs }) => !book && !hasGap && fromMs > nowMs === isLater);
     const fills = [
-      [colours.sunken, 'no book recorded', runsOf(shown, ({ book, hasGap }) => book === undefined && !hasGap)],
+      [colours.sunken, 'no book recorded', without(false)],
+      [colours.surface, 'not yet', without(true)],
       [hatch(context, colours), 'gap', runsOf(shown, ({ hasGap }) => hasGap)],
     ] as const;
     context.font = colours.font;

@@ -10,6 +10,7 @@ import { LadderFeed } from './ladder-feed.ts';
 import { LocalRecording } from './local-recording.ts';
 import { MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
+import { clockText } from './market-texts.ts';
 import { type OwnOrder, ownOrders } from './own-orders.ts';
 import { pause } from './pause.ts';
 import { Playback } from './playback.ts';
@@ -164,10 +165,11 @@ export class Explorer {
   readonly events: ReadonlySignal<readonly PlotEvent[]> = computed(() => {
     const { market, coverage, state } = this.#shown.value ?? {};
     if (market === undefined) return [];
-    const end = market.winner === null ? 'end' : `resolved: ${market.winner} won`;
+    const [startMs, endMs] = [Date.parse(market.startTime), Date.parse(market.endTime)];
+    const end = `ends ${clockText(endMs, startMs).slice(0, -'.000'.length)}`;
     return [
-      [Date.parse(market.startTime), 'start'],
-      [Date.parse(market.endTime), end],
+      [startMs, 'start'],
+      [endMs, market.winner === null ? end : `resolved: ${market.winner} won`],
       ...(state === undefined ? [] : oneSidedTimes(coverage, state.outcome.value)),
     ];
   });

@@ -13,6 +13,7 @@ import { type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
 import { type CellFigures, cellAt, columnAt } from './heat-map-figures.ts';
 import type { LoadedHeatMaps } from './heat-map-loader.ts';
 import { unknownText } from './market-texts.ts';
+import { pageNowMs } from './page-now.ts';
 import { perFrame } from './per-frame.ts';
 import { BAND_ABOVE, BAND_BELOW, type BandFrame, TIME_AXIS_HEIGHT } from './plot-band.ts';
 import { imbalanceLines, spreadLines } from './plot-lines.ts';
@@ -25,7 +26,7 @@ import type { ViewState } from './view-state.ts';
 /** The signals that a plot draws; it draws again when one changes, once a frame. */
 type PlotContent = Pick<
   Explorer,
-  'loader' | 'trades' | 'coin' | 'events' | 'own' | 'hasBooks' | 'shown' | 'panels' | 'feed'
+  'loader' | 'trades' | 'coin' | 'events' | 'own' | 'hasBooks' | 'shown' | 'panels' | 'feed' | 'connection' | 'clock'
 > & {
   readonly state: ViewState;
 };
@@ -298,7 +299,7 @@ export class MarketPlot {
     const [first] = this.#panels;
     // The plot was removed before this frame.
     if (first === undefined) return;
-    const { state, loader, trades, coin, own } = this.#content;
+    const { state, loader, trades, coin, own, connection, clock } = this.#content;
     const [time, prices, layers] = [state.time.peek(), state.prices.peek(), state.layers.peek()];
     const loadedOf = (outcome: Outcome) => loader.heatMaps.peek().get(outcome);
     this.#findRange(this.#panels.flatMap(({ outcome }) => finest(loadedOf(outcome), time) ?? []));
@@ -306,7 +307,7 @@ export class MarketPlot {
     for (const { outcome, books, cells } of this.#panels) {
       const loaded = loadedOf(outcome);
       const drawn = [loaded?.whole, loaded?.window].filter((heatMap) => heatMap !== undefined);
-      cells.draw(drawn, time, prices, { ...this.#style.peek(), shading });
+      cells.draw(drawn, time, prices, { ...this.#style.peek(), shading, nowMs: pageNowMs(connection, clock) });
       books.lines = {
         midpoints: layers.has('mid') ? finest(loaded, time) : undefined,
         trades: layers.has('trades') ? finest(trades.peek().get(outcome), time) : undefined,

@@ -71,9 +71,12 @@ export function Scrubber({ explorer, shown, plot }: PlottedContent) {
         )}
         {clock !== undefined && (
           <>
-            <span class="badge warn">
-              replay {clock.state}, {clock.speed}×,{' '}
-              {isFollowing ? 'moves the picture' : clockText(Date.parse(clock.now), state.startMs)}
+            <span
+              class="badge warn"
+              title={`The picture ${isFollowing ? 'moves' : 'does not move'} with the clock of the replay.`}
+            >
+              Replay · {clock.state !== 'running' ? clock.state : clock.speed === 'max' ? 'max' : `${clock.speed}×`}
+              {!isFollowing && ` · ${clockText(Date.parse(clock.now), state.startMs)}`}
             </span>
             {!isFollowing && <ToolButton onClick={() => explorer.follow()}>Follow it</ToolButton>}
           </>
