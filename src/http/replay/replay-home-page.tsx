@@ -1,6 +1,5 @@
 import { clockText } from '../../domain/clock-text.ts';
 import { countText } from '../../domain/count-text.ts';
-import { ApiLinks } from '../pages/api-links.tsx';
 import { COPY_SCRIPT, REPLAY_SCRIPT } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
 import { Copyable, CopyButton } from '../pages/copyable.tsx';
@@ -57,52 +56,50 @@ export function replayHomePage({ version, description, addresses, shown, command
       <p class="lead">{description}</p>
       {shown === undefined ? <KeyNote /> : <ReplayList shown={shown} />}
       <h2>Addresses for bots</h2>
-      <div class="cards">
-        <section class="card">
-          <h3>The first replay</h3>
-          <Addresses
-            named={{
-              'Market channel': socket,
-              CLOB: clob,
-              Gamma: gamma,
-              RTDS: rtds,
-              Binance: binance,
-              'HTTP API, as of the clock': api,
-            }}
-          />
+      <section class="card">
+        <Addresses
+          named={{
+            'Market channel': [socket, 'books and trades as they change'],
+            CLOB: [clob, 'the venue’s order books: books, prices, orders'],
+            Gamma: [gamma, 'the venue’s list of markets and their results'],
+            RTDS: [rtds, 'the venue’s live prices of coins'],
+            Binance: [binance, 'trades and candles of coins'],
+            API: [api, 'the recordings, as of the clock'],
+          }}
+        />
+        {shown?.length !== 1 && (
           <p class="quiet small">
-            For another replay, add <code>/replays/{'{replay}'}</code> before the path.
+            They are those of the first replay. For another one, add <code>/replays/{'{replay}'}</code> before the path.
           </p>
-        </section>
-        <section class="card">
-          <h3>tardis-machine</h3>
-          <Addresses
-            named={{
-              'HTTP, as the venue sends it': tardis.replay,
-              'HTTP, normalized': tardis.replayNormalized,
-              'WebSocket, as the venue sends it': tardis.wsReplay,
-              'WebSocket, normalized': tardis.wsReplayNormalized,
-            }}
-          />
-          <p class="quiet small">These paths replay the whole archive, in the time range of each request.</p>
-        </section>
-      </div>
-      <h2>Send requests</h2>
-      <Copyable id="requests" label="Copy" text={commands.ask.join('\n')} />
-      <h2>Move the clock</h2>
-      <p>
-        All clients of a replay have the same clock. When it jumps, they start again with the books of the new instant.
-        {shown === undefined && ' A key moves the clocks of the replays that it created.'}
+        )}
+      </section>
+      <details class="card fold">
+        <summary>Addresses of tardis-machine</summary>
+        <p class="quiet small">They replay the whole archive, in the time range of each request.</p>
+        <Addresses
+          named={{
+            HTTP: [tardis.replay, 'as the venue sends it'],
+            'HTTP, normalized': [tardis.replayNormalized, 'in the format of tardis-machine'],
+            WebSocket: [tardis.wsReplay, 'as the venue sends it'],
+            'WebSocket, normalized': [tardis.wsReplayNormalized, 'in the format of tardis-machine'],
+          }}
+        />
+      </details>
+      <details class="card fold" open={!shown?.length}>
+        <summary>Commands</summary>
+        <h3>Send requests</h3>
+        <Copyable id="requests" label="Copy" text={commands.ask.join('\n')} />
+        <h3>Move the clock</h3>
+        <p>
+          All clients of a replay have the same clock. When it jumps, they start again with the books of the new
+          instant.
+          {shown === undefined && ' A key moves the clocks of the replays that it created.'}
+        </p>
+        <Copyable id="moves" label="Copy" text={commands.steer.join('\n')} />
+      </details>
+      <p class="quiet small">
+        Version {version} · <a href="/healthz">Liveness</a> · <a href="/readyz">Readiness</a>
       </p>
-      <Copyable id="moves" label="Copy" text={commands.steer.join('\n')} />
-      <h2>More</h2>
-      <ul>
-        <ApiLinks />
-        <li>
-          <a href="/healthz">Liveness</a>, <a href="/readyz">readiness</a>
-        </li>
-      </ul>
-      <p class="quiet small">Version {version}</p>
     </>
   );
   return htmlDocument({
@@ -113,13 +110,15 @@ export function replayHomePage({ version, description, addresses, shown, command
   });
 }
 
-function Addresses({ named }: { readonly named: Readonly<Record<string, string>> }) {
-  const facts = Object.entries(named).map(([name, address]) => {
+/** Addresses by name, each with what it has. */
+function Addresses({ named }: { readonly named: Readonly<Record<string, readonly [address: string, about: string]>> }) {
+  const facts = Object.entries(named).map(([name, [address, about]]) => {
     const id = `address-${name.toLowerCase().replaceAll(/\W+/g, '-')}`;
     return [
       name,
       <>
-        <code id={id}>{address}</code> <CopyButton id={id} label={`Copy ${name}`} />
+        <code id={id}>{address}</code> <span class="quiet small">{about}</span>{' '}
+        <CopyButton id={id} label={`Copy ${name}`} />
       </>,
     ] as const;
   });
@@ -140,16 +139,8 @@ function KeyNote() {
 }
 
 function ReplayList({ shown }: { readonly shown: readonly ShownReplay[] }) {
-  return (
-    <>
-      <h2>Replays</h2>
-      {shown.length === 0 ? (
-        <p>There is no replay: create one with the command below.</p>
-      ) : (
-        shown.map((replay) => <ReplayCard key={replay.id} replay={replay} isOne={shown.length === 1} />)
-      )}
-    </>
-  );
+  if (shown.length === 0) return <p>There is no replay: create one with the command below.</p>;
+  return shown.map((replay) => <ReplayCard key={replay.id} replay={replay} isOne={shown.length === 1} />);
 }
 
 function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly isOne: boolean }) {
@@ -157,10 +148,11 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
   return (
     <section class="card" data-replay={`${id} ${state} ${speed}`}>
       <div class="row spread">
-        <h3 class="row">
-          <code>{id}</code> <span class={state === 'running' ? 'badge good' : 'badge'}>{state}</span>
+        <h2 class="row">
+          {countText(markets, 'market')} of {coins.join(', ').toUpperCase()}{' '}
+          <span class={state === 'running' ? 'badge good' : 'badge'}>{state}</span>
           {isFirst && !isOne && <span class="badge">has the addresses below</span>}
-        </h3>
+        </h2>
         <a class="button small" href={isFirst ? '/view' : `/view?replay=${id}`}>
           See its markets
         </a>
@@ -195,25 +187,33 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
         <Steer id={id} name="step" value="true">
           Step
         </Steer>
-        <form class="row" method="post" action="/">
-          <input type="hidden" name="replay" value={id} />
-          {SPEEDS.map((preset) => (
-            <button
-              key={preset}
-              class="button"
-              type="submit"
-              name="speed"
-              value={preset}
-              aria-label={`Speed ${preset}`}
-              aria-pressed={preset === String(speed) ? 'true' : 'false'}
-            >
-              {preset === 'max' ? preset : `${preset}×`}
-            </button>
-          ))}
-        </form>
-        <Steer id={id} name="speed" label="Speed" field={String(speed)}>
-          Set
-        </Steer>
+        <fieldset class="row">
+          <legend class="hidden">Speed</legend>
+          <form class="row" method="post" action="/">
+            <input type="hidden" name="replay" value={id} />
+            {SPEEDS.map((preset) => (
+              <button
+                key={preset}
+                class="button"
+                type="submit"
+                name="speed"
+                value={preset}
+                aria-label={`Speed ${preset}`}
+                aria-pressed={preset === String(speed) ? 'true' : 'false'}
+              >
+                {preset === 'max' ? preset : `${preset}×`}
+              </button>
+            ))}
+          </form>
+          <details>
+            <summary class="button">
+              {SPEEDS.some((preset) => preset === String(speed)) ? '' : `${speed}×, `}other…
+            </summary>
+            <Steer id={id} name="speed" label="Speed" field={String(speed)}>
+              Set
+            </Steer>
+          </details>
+        </fieldset>
         <Steer id={id} name="now" label="Instant" field={now}>
           Go
         </Steer>
@@ -221,10 +221,10 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
       <Facts
         isCard={false}
         facts={{
-          Markets: `${countText(markets, 'market')} of ${coins.join(', ').toUpperCase()}`,
           'Traded now': <ul data-fact="pages">{pages.length === 0 ? <li>none</li> : pages.map(PageLink)}</ul>,
           Clients: <span data-fact="clients">{clients}</span>,
           ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
+          'Id of the replay': <code>{id}</code>,
         }}
       />
     </section>

@@ -49,6 +49,11 @@ test('the page of a process that replays names its replays, their clocks and the
   for (const verb of ['pause', 'seek', 'step', 'speed', 'resume', 'create'])
     expect(text).toContain(`bookreel replay ${verb} `);
   expect(text).not.toContain('Authorization');
+  // One choice of the speed: the usual ones, and a field for another one.
+  expect(text).toMatch(/<summary class="button">20×, other…<\/summary>/);
+  expect(text).toMatch(
+    />CLOB<.*?\/clob<.*?the venue’s order books.*?>Gamma<.*?list of markets.*?>RTDS<.*?prices of coins/,
+  );
   // This answer too has nothing later than the clock.
   expect(text).not.toContain(LATER.slug);
   replay.clock.seek(START_MS + 650_000);
