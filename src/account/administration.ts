@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import { type InstantMs, instantOrNull } from '../domain/instant.ts';
 import { RefusedField } from '../domain/refused-field.ts';
 import type { Tier } from '../domain/tier.ts';
-import type { AccountFilter, NewAccount } from '../store/accounts.ts';
+import type { AccountCursor, AccountFilter, NewAccount } from '../store/accounts.ts';
 import type { Registry } from '../store/registry.ts';
 import { UndoLinks } from '../store/undo-links.ts';
 import type { SignedIn } from './account-sessions.ts';
@@ -45,16 +45,14 @@ export interface AccountOverview extends Account {
   readonly validKeys: number;
 }
 
-export interface AccountPage extends AccountFilter {
-  readonly limit: number;
-  /** Only accounts after this one. */
-  readonly afterId?: number | undefined;
-}
-
-/** At most `limit` accounts that are not deleted, oldest first. The next page begins after the last one. */
-export function listAccounts(registry: Registry, nowMs: InstantMs, page: AccountPage): AccountOverview[] {
+/** At most `limit` accounts that are not deleted. The next page begins after the last one. */
+export function listAccounts(
+  registry: Registry,
+  nowMs: InstantMs,
+  { limit, ...page }: AccountCursor & AccountFilter & { readonly limit: number },
+): AccountOverview[] {
   return registry.database.read(() =>
-    registry.accounts.list(page.limit, page.afterId, page).map((one) => overviewOf(registry, nowMs, one)),
+    registry.accounts.list(limit, page).map((one) => overviewOf(registry, nowMs, one)),
   );
 }
 

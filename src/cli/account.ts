@@ -77,8 +77,8 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
     ({ registry, nowMs }, options) => {
       const accounts: AccountOverview[] = [];
       for (let page: readonly AccountOverview[]; ; accounts.push(...page)) {
-        const afterId = accounts.at(-1)?.id;
-        page = listAccounts(registry, nowMs, { limit: PAGE_MAX, afterId, text: options.search });
+        const after = accounts.at(-1)?.id;
+        page = listAccounts(registry, nowMs, { limit: PAGE_MAX, after, text: options.search });
         if (page.length === 0) break;
       }
       const documents = accounts.map(accountDocument);

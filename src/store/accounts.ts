@@ -1,6 +1,6 @@
 import { type Account, hasOneOwner, OPERATOR_EMAIL, type Role } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { InstantMs } from '../domain/instant.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 import { fromRow, type Row } from './row.ts';
 
@@ -12,12 +12,24 @@ const SELECT = `SELECT account_id AS id, email, name, role, created_ms AS create
   deleted_ms AS deletedMs FROM accounts`;
 
 export const FIND_ACCOUNT_BY_EMAIL = `${SELECT} WHERE email = ? AND deleted_ms IS NULL`;
-/** A page of accounts, oldest first. */
-export const LIST_ACCOUNTS = `${SELECT} WHERE account_id > ? AND deleted_ms IS NULL ORDER BY account_id LIMIT ?`;
 export const LIST_DELETED_ACCOUNTS = 'SELECT account_id AS id FROM accounts WHERE deleted_ms >= ?';
 const FILTER = `deleted_ms IS NULL AND (?1 IS NULL OR instr(lower(email), lower(?1)) > 0 OR instr(lower(name), lower(?1)) > 0)
-  AND (?2 IS NULL OR ?2 = CASE WHEN disabled_ms IS NOT NULL THEN 'disabled' WHEN role = 'admin' THEN 'admin' ELSE 'user' END)`;
-const SEARCH_ACCOUNTS = `${SELECT} WHERE ${FILTER} AND account_id > ?3 ORDER BY account_id LIMIT ?4`;
+  AND (?2 IS NULL OR ?2 = CASE WHEN disabled_ms IS NOT NULL THEN 'disabled' WHEN role = 'admin' THEN 'admin' ELSE 'user' END)
+  AND created_ms >= ?3 AND created_ms < ?4`;
+
+/** The orders of a list of accounts; those with a minus go down. Ids have the order of creation. */
+export const ACCOUNT_ORDERS = ['created', '-created', 'address', '-address'] as const;
+export type AccountOrder = (typeof ACCOUNT_ORDERS)[number];
+
+/** Each with what is before the first account. */
+const STARTS = { created: 0, '-created': Number.MAX_SAFE_INTEGER, address: '', '-address': '\u{10ffff}' };
+
+/** A page of accounts. */
+export function listAccountsBy(order: AccountOrder): string {
+  const column = order.endsWith('address') ? 'email' : 'account_id';
+  const [compare, direction] = order.startsWith('-') ? ['<', 'DESC'] : ['>', 'ASC'];
+  return `${SELECT} WHERE ${FILTER} AND ${column} ${compare} ?5 ORDER BY ${column} ${direction} LIMIT ?6`;
+}
 
 /** The kinds of accounts that are not deleted: each is one of them. */
 export const ACCOUNT_KINDS = ['user', 'admin', 'disabled'] as const;
@@ -27,7 +39,18 @@ export interface AccountFilter {
   readonly text?: string | undefined;
   /** One of ACCOUNT_KINDS; others have no accounts. */
   readonly kind?: string | undefined;
+  /** The first instant of their creation, and the first one after it. */
+  readonly fromMs?: InstantMs | undefined;
+  readonly untilMs?: InstantMs | undefined;
 }
+
+export interface AccountCursor {
+  readonly order?: AccountOrder | undefined;
+  /** The id of an account, or its address in an order of addresses. */
+  readonly after?: number | string | undefined;
+}
+
+type FilterValues = [text: string | null, kind: string | null, fromMs: InstantMs, untilMs: InstantMs];
 
 /** Accounts. Deleted ones are found only by their id. All methods that change one belong in a write transaction. */
 export class Accounts {
@@ -37,9 +60,9 @@ export class Accounts {
     this.#sql = {
       find: database.query<AccountRow, [number]>(`${SELECT} WHERE account_id = ?`),
       findByEmail: database.query<AccountRow, [string]>(FIND_ACCOUNT_BY_EMAIL),
-      list: database.query<AccountRow, [number, number]>(LIST_ACCOUNTS),
-      search: database.query<AccountRow, [string | null, string | null, number, number]>(SEARCH_ACCOUNTS),
-      count: database.query<{ accounts: number }, [string | null, string | null]>(
+      list: (order: AccountOrder) =>
+        database.query<AccountRow, [...FilterValues, after: number | string, limit: number]>(listAccountsBy(order)),
+      count: database.query<{ accounts: number }, FilterValues>(
         `SELECT COUNT(*) AS accounts FROM accounts WHERE ${FILTER}`,
       ),
       insert: database.query<{ id: number }, [string, string | null, Role, InstantMs]>(
@@ -72,16 +95,19 @@ export class Accounts {
     return toAccount(this.#sql.findByEmail.get(email));
   }
 
-  /** At most `limit` accounts of a filter after the account `afterId`, oldest first. */
-  list(limit: number, afterId = 0, { text, kind }: AccountFilter = {}): Account[] {
-    const isAll = text === undefined && kind === undefined;
-    const { list, search } = this.#sql;
-    const rows = isAll ? list.all(afterId, limit) : search.all(text ?? null, kind ?? null, afterId, limit);
-    return rows.map((row) => toAccount(row)!);
+  /** At most `limit` accounts of a filter, after the one that `after` names, oldest first if no order is given. */
+  list(
+    limit: number,
+    { order = 'created', after = STARTS[order], ...filter }: AccountCursor & AccountFilter = {},
+  ): Account[] {
+    return this.#sql
+      .list(order)
+      .all(...valuesOf(filter), after, limit)
+      .map((row) => toAccount(row)!);
   }
 
-  count({ text, kind }: AccountFilter = {}): number {
-    return this.#sql.count.get(text ?? null, kind ?? null)!.accounts;
+  count(filter: AccountFilter = {}): number {
+    return this.#sql.count.get(...valuesOf(filter))!.accounts;
   }
 
   /** Throws DomainError 'conflict' if the address has an account. */
@@ -136,6 +162,10 @@ export class Accounts {
   enable(id: number): void {
     this.#sql.setDisabled.run(null, id);
   }
+}
+
+function valuesOf({ text, kind, fromMs = 0, untilMs = INSTANT_MAX_MS + 1 }: AccountFilter): FilterValues {
+  return [text ?? null, kind ?? null, fromMs, untilMs];
 }
 
 function toAccount(row: AccountRow | null): Account | undefined {

@@ -1,5 +1,5 @@
 import type { Account } from '../domain/account.ts';
-import type { InstantMs } from '../domain/instant.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { HOUR_MS } from '../domain/usage.ts';
 import type { Database } from './database.ts';
 
@@ -41,6 +41,9 @@ export interface AuditFilter {
   readonly accountId?: number | undefined;
   readonly action?: string | undefined;
   readonly beforeId?: number | undefined;
+  /** The first instant of the entries, and the first one after them. */
+  readonly fromMs?: InstantMs | undefined;
+  readonly untilMs?: InstantMs | undefined;
 }
 
 interface AuditRow extends Pick<AuditEntry, 'id' | 'atMs' | 'action' | 'count'> {
@@ -55,11 +58,13 @@ interface AuditRow extends Pick<AuditEntry, 'id' | 'atMs' | 'action' | 'count'> 
 const SELECT = `SELECT entry_id AS id, at_ms AS atMs, actor_id AS actorId, action, account_id AS accountId, detail,
   operating_user AS operatingUser, client AS clientAddress, request_id AS requestId, count FROM audit`;
 
-export const LIST_AUDIT = `${SELECT} WHERE entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
-export const LIST_AUDIT_OF_ACCOUNT = `${SELECT} WHERE account_id = ? AND entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
-export const LIST_AUDIT_OF_ACTION = `${SELECT} WHERE action = ? AND entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
+type Range = [beforeId: number, fromMs: InstantMs, untilMs: InstantMs, limit: number];
+const IN_RANGE = 'entry_id < ? AND at_ms >= ? AND at_ms < ?';
+export const LIST_AUDIT = `${SELECT} WHERE ${IN_RANGE} ORDER BY entry_id DESC LIMIT ?`;
+export const LIST_AUDIT_OF_ACCOUNT = `${SELECT} WHERE account_id = ? AND ${IN_RANGE} ORDER BY entry_id DESC LIMIT ?`;
+export const LIST_AUDIT_OF_ACTION = `${SELECT} WHERE action = ? AND ${IN_RANGE} ORDER BY entry_id DESC LIMIT ?`;
 /** An account has fewer entries than an action: the plus keeps the index of actions out. */
-export const LIST_AUDIT_OF_ACCOUNT_AND_ACTION = `${SELECT} WHERE account_id = ? AND +action = ? AND entry_id < ?
+export const LIST_AUDIT_OF_ACCOUNT_AND_ACTION = `${SELECT} WHERE account_id = ? AND +action = ? AND ${IN_RANGE}
   ORDER BY entry_id DESC LIMIT ?`;
 
 /** The addresses of clients in entries of an account: of itself and of strangers, but not of admins who acted on it. */
@@ -90,10 +95,10 @@ export class Audit {
       forgetClients: database.query<never, [number]>(FORGET_CLIENTS),
       personalDetails: database.query<{ id: number; detail: string }, [number]>(LIST_PERSONAL_DETAILS),
       setDetail: database.query<never, [string, number]>('UPDATE audit SET detail = ? WHERE entry_id = ?'),
-      list: database.query<AuditRow, [number, number]>(LIST_AUDIT),
-      listOfAccount: database.query<AuditRow, [number, number, number]>(LIST_AUDIT_OF_ACCOUNT),
-      listOfAction: database.query<AuditRow, [string, number, number]>(LIST_AUDIT_OF_ACTION),
-      listOfBoth: database.query<AuditRow, [number, string, number, number]>(LIST_AUDIT_OF_ACCOUNT_AND_ACTION),
+      list: database.query<AuditRow, Range>(LIST_AUDIT),
+      listOfAccount: database.query<AuditRow, [number, ...Range]>(LIST_AUDIT_OF_ACCOUNT),
+      listOfAction: database.query<AuditRow, [string, ...Range]>(LIST_AUDIT_OF_ACTION),
+      listOfBoth: database.query<AuditRow, [number, string, ...Range]>(LIST_AUDIT_OF_ACCOUNT_AND_ACTION),
     };
   }
 
@@ -126,19 +131,19 @@ export class Audit {
     }
   }
 
-  /** At most `limit` entries, the latest first; those before the entry `beforeId`, about one account, and of one action, if given. */
+  /** At most `limit` entries, the latest first; those before the entry `beforeId`, of a range, about one account, and of one action, if given. */
   list(limit: number, filter: AuditFilter = {}): AuditEntry[] {
     return this.#rows(limit, filter).map(toEntry);
   }
 
-  #rows(limit: number, { accountId, action, beforeId = Number.MAX_SAFE_INTEGER }: AuditFilter): AuditRow[] {
+  #rows(limit: number, filter: AuditFilter): AuditRow[] {
+    const { accountId, action, beforeId = Number.MAX_SAFE_INTEGER, fromMs = 0, untilMs = INSTANT_MAX_MS + 1 } = filter;
+    const range: Range = [beforeId, fromMs, untilMs, limit];
     const { list, listOfAccount, listOfAction, listOfBoth } = this.#sql;
     if (accountId === undefined) {
-      return action === undefined ? list.all(beforeId, limit) : listOfAction.all(action, beforeId, limit);
+      return action === undefined ? list.all(...range) : listOfAction.all(action, ...range);
     }
-    return action === undefined
-      ? listOfAccount.all(accountId, beforeId, limit)
-      : listOfBoth.all(accountId, action, beforeId, limit);
+    return action === undefined ? listOfAccount.all(accountId, ...range) : listOfBoth.all(accountId, action, ...range);
   }
 }
 

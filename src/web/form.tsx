@@ -72,9 +72,15 @@ export function Field({ label, children, refused, ...input }: FieldContent) {
 
 type TimeContent = Pick<FieldContent, 'label' | 'name' | 'value' | 'required' | 'children' | 'refused'>;
 
-/** A day as text: a browser's own field of a date has the order of its language. */
+/** The attributes of a field for a day, as text: a browser's own field of a date has the order of its language. */
+export const DAY = {
+  pattern: '\\d{4}-\\d{2}-\\d{2}',
+  placeholder: 'YYYY-MM-DD',
+  title: 'A day like 2026-12-31',
+} as const;
+
 export function DayField(content: TimeContent) {
-  return <Field {...content} pattern="\d{4}-\d{2}-\d{2}" placeholder="YYYY-MM-DD" title="A day like 2026-12-31" />;
+  return <Field {...content} {...DAY} />;
 }
 
 /** An instant of UTC as text, for `instantField`. */

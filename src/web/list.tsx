@@ -1,4 +1,5 @@
-import { Form } from './form.tsx';
+import type { ComponentChildren } from 'preact';
+import { DAY, Form } from './form.tsx';
 import { linkTo } from './link-to.ts';
 import { Table, type TableContent } from './table.tsx';
 
@@ -10,34 +11,47 @@ export interface Filter {
   readonly label: string;
   /** The values that the parameter may have; undefined: any text. */
   readonly options?: readonly string[];
+  /** True: a day. */
+  readonly isDay?: boolean;
 }
 
-interface ListContent<Row> extends Omit<TableContent<Row>, 'rows'> {
+/** Choose rows by their days, for `chosenDays`. */
+export const DAY_FILTERS: readonly Filter[] = [
+  { name: 'from', label: 'From', isDay: true },
+  { name: 'to', label: 'To (UTC)', isDay: true },
+];
+
+interface ListContent<Row> extends Omit<TableContent<Row>, 'rows' | 'sortHref'> {
   /** The page that has the list. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly filters?: readonly Filter[];
-  /** The parameter with the id of the last row of the page before: in the order of the list, its rows are after this one. */
+  /** Between the filters and the table. */
+  readonly above?: ComponentChildren;
+  /** The parameter with the id of the last row of the page before, or `cursorOf` it: in the order of the list, its rows are after this one. */
   readonly cursor: 'after' | 'before';
+  readonly cursorOf?: (row: Row) => string | number;
   /** The number of rows of a page; undefined: SIZE. */
   readonly size?: number;
-  /** Returns at most `limit` rows: the first ones, or those after the row with the id `cursor`. */
+  /** Returns at most `limit` rows: the first ones, or those after the row of `cursor`. */
   readonly find: (limit: number, cursor: string | undefined) => readonly Row[];
 }
 
 /** A list in pages: a form with its filters, a table, and links to the first and the next page. */
 export function List<Row extends { readonly id: string | number }>(content: ListContent<Row>) {
-  const { path, query, filters = [], cursor, size = SIZE, find, ...table } = content;
-  const chosen = Object.fromEntries(filters.map(({ name }) => [name, query.get(name)?.trim()]));
+  const { path, query, filters = [], above, cursor, cursorOf = ({ id }) => id, size = SIZE, find, ...table } = content;
+  const filtered = Object.fromEntries(filters.map(({ name }) => [name, query.get(name)?.trim()]));
+  const chosen = { ...filtered, sort: table.columns.some(({ sort }) => sort) ? query.get('sort')?.trim() : undefined };
   const position = query.get(cursor) || undefined;
   // One more row shows that there is a next page.
   const found = find(size + 1, position);
   const rows = found.slice(0, size);
-  const next = found.length > size ? linkTo(path, { ...chosen, [cursor]: rows.at(-1)!.id }) : undefined;
+  const next = found.length > size ? linkTo(path, { ...chosen, [cursor]: cursorOf(rows.at(-1)!) }) : undefined;
   return (
     <>
       {filters.length > 0 && <Filters path={path} filters={filters} chosen={chosen} />}
-      <Table {...table} rows={rows} />
+      {above}
+      <Table {...table} rows={rows} sortHref={(sort) => linkTo(path, { ...filtered, sort })} />
       {(position !== undefined || next !== undefined) && (
         <nav class="row spread" aria-label="Pages">
           {position === undefined ? <span /> : <a href={linkTo(path, chosen)}>First page</a>}
@@ -64,11 +78,17 @@ function Filters({ path, filters, chosen }: FiltersContent) {
       class="row filter"
       method="get"
       action={path}
+      hidden={chosen.sort === undefined ? {} : { sort: chosen.sort }}
       button="Search"
-      link={Object.values(chosen).some(Boolean) ? <a href={path}>Show all</a> : undefined}
+      link={filters.some(({ name }) => chosen[name]) ? <a href={path}>Show all</a> : undefined}
     >
-      {filters.map(({ name, label, options }) =>
-        options === undefined ? (
+      {filters.map(({ name, label, options, isDay = false }) =>
+        isDay ? (
+          <label key={name} class="row">
+            {label}
+            <input class="input" name={name} value={chosen[name]} {...DAY} />
+          </label>
+        ) : options === undefined ? (
           <input key={name} class="input" name={name} value={chosen[name]} placeholder={label} aria-label={label} />
         ) : (
           <select key={name} class="input" name={name} aria-label={label}>

@@ -182,7 +182,7 @@ test('pages of accounts have each account once with its tier, its end and its va
     const all = [];
     for (let page = listAccounts(registry, NOW_MS + 1, { limit }); page.length > 0; ) {
       all.push(...page);
-      page = listAccounts(registry, NOW_MS + 1, { limit, afterId: page.at(-1)!.id });
+      page = listAccounts(registry, NOW_MS + 1, { limit, after: page.at(-1)!.id });
     }
     return all;
   });

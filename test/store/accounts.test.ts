@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import type { Account } from '../../src/domain/account.ts';
+import { ACCOUNT_ORDERS, type AccountOrder } from '../../src/store/accounts.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 const ANN = { email: 'Ann@Example.com', name: 'Ann of the desk', role: 'user' } as const;
@@ -40,20 +42,41 @@ describe('accounts', () => {
       ...emails.map((email, i) => accounts.create({ email }, NOW_MS - i)),
       accounts.create(ANN, NOW_MS),
     ]);
-    const pages = [accounts.list(5), accounts.list(5, made[4]!.id), accounts.list(5, made[7]!.id)];
+    const pages = [undefined, made[4]!.id, made[7]!.id].map((after) => accounts.list(5, { after }));
     expect(pages.map((page) => page.length)).toEqual([5, 3, 0]);
     expect(pages.flat()).toEqual(made);
-    expect(accounts.list(10, 0, { text: 'P3@' }).map(({ email }) => email)).toEqual(['p3@example.com']);
-    expect(accounts.list(10, 0, { text: 'THE DESK' }).map(({ email }) => email)).toEqual([ANN.email]);
-    expect(accounts.list(10, 0, { text: '%' })).toEqual([]);
+    expect(accounts.list(10, { text: 'P3@' }).map(({ email }) => email)).toEqual(['p3@example.com']);
+    expect(accounts.list(10, { text: 'THE DESK' }).map(({ email }) => email)).toEqual([ANN.email]);
+    expect(accounts.list(10, { text: '%' })).toEqual([]);
     accounts.disable(made[1]!.id, NOW_MS);
     accounts.setRole(made[2]!.id, 'admin');
-    const ofKind = (kind: string) => accounts.list(10, 0, { kind }).map(({ id }) => id);
+    const ofKind = (kind: string) => accounts.list(10, { kind }).map(({ id }) => id);
     expect([ofKind('disabled'), ofKind('admin'), ofKind('none')]).toEqual([[made[1]!.id], [made[2]!.id], []]);
     expect([accounts.count(), accounts.count({ kind: 'user' }), accounts.count({ text: 'P3@', kind: 'user' })]).toEqual(
       [8, 6, 1],
     );
-    expect(accounts.list(2, made[2]!.id, { text: 'example' }).map(({ id }) => id)).toEqual([made[3]!.id, made[4]!.id]);
+    expect(accounts.list(2, { text: 'example', after: made[2]!.id }).map(({ id }) => id)).toEqual([
+      made[3]!.id,
+      made[4]!.id,
+    ]);
+  });
+
+  test('are listed from the latest or by their address, and those of a range of time', () => {
+    using held = temporaryArchive();
+    const { database, accounts } = held.registry;
+    const emails = ['b@example.com', 'C@example.com', 'a@example.com'];
+    database.write(() => emails.forEach((email, i) => void accounts.create({ email }, NOW_MS + i)));
+    const walked = (order: AccountOrder) => {
+      const found: Account[] = [];
+      for (let one: Account | undefined; ; found.push(one)) {
+        const after = order.endsWith('address') ? one?.email : one?.id;
+        [one] = accounts.list(1, { order, after });
+        if (one === undefined) return found.map(({ email }) => email[0]).join('');
+      }
+    };
+    expect(ACCOUNT_ORDERS.map(walked)).toEqual(['bCa', 'aCb', 'abC', 'Cba']);
+    const range = { fromMs: NOW_MS + 1, untilMs: NOW_MS + 2 };
+    expect([accounts.list(9, range).map(({ email }) => email), accounts.count(range)]).toEqual([['C@example.com'], 1]);
   });
 
   test('are disabled, enabled and given a role', () => {

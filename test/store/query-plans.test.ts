@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { FIND_ACCOUNT_BY_EMAIL, LIST_ACCOUNTS, LIST_DELETED_ACCOUNTS } from '../../src/store/accounts.ts';
+import { FIND_ACCOUNT_BY_EMAIL, LIST_DELETED_ACCOUNTS, listAccountsBy } from '../../src/store/accounts.ts';
 import { FIND_KEY_BY_DIGEST, LIST_KEY_IDS } from '../../src/store/api-keys.ts';
 import * as audit from '../../src/store/audit.ts';
 import { ARCHIVE_ROWS, ROWS_OF_MARKET } from '../../src/store/catalog.ts';
@@ -322,7 +322,8 @@ test.each<[string, string, ...string[]]>([
     'SEARCH accounts USING INTEGER PRIMARY KEY',
   ],
   ['FIND_ACCOUNT_BY_EMAIL', FIND_ACCOUNT_BY_EMAIL, 'SEARCH accounts USING INDEX accounts_by_email ('],
-  ['LIST_ACCOUNTS', LIST_ACCOUNTS, 'SEARCH accounts USING INTEGER PRIMARY KEY ('],
+  ['listAccountsBy created', listAccountsBy('created'), 'SEARCH accounts USING INTEGER PRIMARY KEY ('],
+  ['listAccountsBy address', listAccountsBy('-address'), 'SEARCH accounts USING INDEX accounts_by_email ('],
   ['FIND_UNDO_LINK', undoLinks.FIND_UNDO_LINK, 'SEARCH undo_links USING PRIMARY KEY ('],
   ['COUNT_UNDO_LINKS', undoLinks.COUNT_UNDO_LINKS, 'SEARCH undo_links USING COVERING INDEX undo_links_by_account ('],
   ['SET_UNDO_EMAIL', undoLinks.SET_UNDO_EMAIL, 'SEARCH undo_links USING INDEX undo_links_by_account ('],

@@ -85,6 +85,44 @@ describe('The pages of administration', () => {
     expect(none.text).toContain('value="&lt;script>%"');
   });
 
+  test('sort accounts by links in the headings, with the filters, and list each once', async () => {
+    for (const name of ['b', 'c', 'a']) account(`${name}@sorted.example`);
+    const of = '/admin/accounts?search=sorted.example';
+    const first = await admin.open(of);
+    expect(plainText(first.text)).toContain('3 accounts, the oldest first.');
+    expect(first.text).toContain(
+      'aria-sort="ascending"><a href="/admin/accounts?search=sorted.example&amp;sort=-created"',
+    );
+    const byAddress = /href="([^"]*sort=address)">Account/.exec(first.text)![1]!.replaceAll('&amp;', '&');
+    const sorted = await admin.open(byAddress);
+    expect(rowsOf(sorted.text, 'Accounts').map((row) => row.Account![0])).toEqual(['a', 'b', 'c']);
+    expect(sorted.text).toContain('name="sort" value="address"');
+    const rest = await admin.open(`${byAddress}&after=${encodeURIComponent('a@sorted.example')}`);
+    expect(rowsOf(rest.text, 'Accounts').map((row) => row.Account![0])).toEqual(['b', 'c']);
+    const today = NOW_MS - (NOW_MS % DAY_MS);
+    const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+    for (const [from, to, count] of [
+      [today, today, 3],
+      [today + DAY_MS, undefined, 0],
+      [undefined, today - DAY_MS, 0],
+    ] as const) {
+      const days = `${from === undefined ? '' : `&from=${dayOf(from)}`}${to === undefined ? '' : `&to=${dayOf(to)}`}`;
+      expect(rowsOf((await admin.open(`${of}${days}`)).text, 'Accounts')).toHaveLength(count);
+    }
+    for (const [query, sentence] of [
+      ['from=yesterday', 'from must be like 2026-11-22'],
+      ['from=2026-01-02&to=2026-01-01', 'the first day is after the last one'],
+    ]) {
+      for (const path of ['accounts', 'audit']) {
+        const refused = await admin.open(`/admin/${path}?${query}`);
+        expect([refused.status, plainText(refused.text).toLowerCase()]).toEqual([
+          400,
+          expect.stringContaining(sentence!),
+        ]);
+      }
+    }
+  });
+
   test('show an account with its tier, keys, state and usage', async () => {
     const { id } = account('shown@example.com');
     grantTier({ registry, nowMs: site.people.nowMs() }, id, 'pro', NOW_MS + 30 * DAY_MS);
@@ -133,6 +171,7 @@ describe('The pages of administration', () => {
         Tier: 'Pro until 2026-07-01 00:00 UTC',
         'Valid keys': '1',
         Created: '2026-06-01 00:00 UTC',
+        'Last used': '2026-06-01 00:01 UTC',
       },
     ]);
     for (const unknown of ['999', '0', 'x', '-1', '1e0']) {
@@ -406,17 +445,25 @@ describe('The pages of administration', () => {
     expect(walked).toEqual(
       sentences.map((sentence) => ({
         Action: `${sentence} session.end-all`,
-        Time: '2026-06-01 00:00 UTC',
+        Time: '00:00 UTC',
         Person: '<b>@audit.example',
         Account: '<b>@audit.example',
       })),
     );
     expect((await entries(''))[0]).toEqual({
       Action: 'Signed out session.sign-out',
-      Time: '2026-06-01 00:00 UTC',
+      Time: '00:00 UTC',
       Person: 'command line',
       Account: '<b>@audit.example',
     });
+    database.write(() => audit.append({ atMs: NOW_MS + DAY_MS, by: {}, action: 'key.create', accountId: id }));
+    const days = await admin.open(`/admin/audit?account=${named}`);
+    const headings = [...days.text.matchAll(/<th scope="rowgroup"[^>]*>([^<]*)/g)].map(([, day]) => day);
+    expect(headings).toEqual(['Tuesday, 2026-06-02', 'Monday, 2026-06-01']);
+    const ofDay = async (range: string) => (await entries(`?account=${named}&${range}`)).length;
+    expect([await ofDay('from=2026-06-02'), await ofDay('to=2026-06-01'), await ofDay('to=2026-05-31')]).toEqual([
+      1, 50, 0,
+    ]);
     const unknown = await admin.open('/admin/audit?account=nobody@example.com');
     expect(unknown.text).toContain("There is no account 'nobody@example.com'.");
     expect(await entries('?action=none')).toEqual([]);

@@ -17,7 +17,10 @@ export function plainText(html: string): string {
 /** The rows of the table with this label, each by the headings. Empty if the page has no such table. */
 export function rowsOf(page: string, label: string): Texts[] {
   const [, after = ''] = page.split(`aria-label="${label}"`);
-  const [heading = '', ...rows] = [...after.split('</table>')[0]!.matchAll(/<tr.*?<\/tr>/gs)].map(([row]) => row);
+  // Headings of groups are no rows.
+  const [heading = '', ...rows] = [...after.split('</table>')[0]!.matchAll(/<tr(?! class="group").*?<\/tr>/gs)].map(
+    ([row]) => row,
+  );
   const headings = cellsOf(heading);
   return rows.map((row) => textsOf(headings, cellsOf(row)));
 }

@@ -1,11 +1,12 @@
 import { type AuditRecord, auditPage, isForAnother } from '../../account/audit-page.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { AUDIT_ACTIONS, auditSentence } from '../audit-sentence.ts';
-import { List } from '../list.tsx';
+import { DAY_FILTERS, List } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import type { Column } from '../table.tsx';
-import { Time } from '../time.tsx';
+import { dayText, Time } from '../time.tsx';
+import { chosenDays } from '../usage/usage-range.tsx';
 import { ACCOUNT_FILTER, AccountLink, filteredAccount } from './shown-account.tsx';
 
 export const AUDIT_PATH = '/admin/audit';
@@ -37,8 +38,11 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
   },
 ];
 
+/** Columns for entries below the headings of their days. */
 const COLUMNS: readonly Column<AuditRecord>[] = [
-  ...ENTRY_COLUMNS,
+  ...ENTRY_COLUMNS.map((column) =>
+    column.heading === 'Time' ? { ...column, cell: ({ atMs }: AuditRecord) => <Time ms={atMs} isOfDay /> } : column,
+  ),
   {
     heading: 'Account',
     class: 'long',
@@ -59,30 +63,29 @@ function actorWithoutAccount({ action, operatingUser, detail: { job } }: AuditRe
   return /\.(refused|wrong-code)$/.test(action) ? 'not signed in' : 'command line';
 }
 
-/** GET /admin/audit?account={address or id}&action&before. */
+/** GET /admin/audit?account={address or id}&action&from&to&before. */
 export function auditLog({ registry }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { accountId, unknown } = filteredAccount(registry, query);
-  const action = query.get('action') || undefined;
+  const filter = { accountId, action: query.get('action') || undefined, ...chosenDays(query) };
   return personPage(
     person,
     { title: 'Audit', path: AUDIT_PATH },
     <>
       <p class="quiet">
-        Who changed what, the latest first. An action opens to its name, address and request. Entries are never removed;
-        the addresses of deleted accounts are replaced, and failed sign-ins are counted by hour.
+        Who changed what, the latest first, by days of UTC. An action opens to its name, address and request. Entries
+        are never removed; the addresses of deleted accounts are replaced, and failed sign-ins are counted by hour.
       </p>
       <List
         label={AUDIT_LABEL}
         path={AUDIT_PATH}
         query={query}
-        filters={[ACCOUNT_FILTER, { name: 'action', label: 'Action', options: AUDIT_ACTIONS }]}
+        filters={[ACCOUNT_FILTER, { name: 'action', label: 'Action', options: AUDIT_ACTIONS }, ...DAY_FILTERS]}
         cursor="before"
         find={(limit, before = '') =>
-          unknown === undefined
-            ? auditPage(registry, { limit, accountId, action, beforeId: parsePlainInteger(before) })
-            : []
+          unknown === undefined ? auditPage(registry, { limit, ...filter, beforeId: parsePlainInteger(before) }) : []
         }
         columns={COLUMNS}
+        groupOf={({ atMs }) => dayText(atMs)}
         isDense
         empty={unknown === undefined ? 'There are no such entries.' : `There is no account '${unknown}'.`}
       />

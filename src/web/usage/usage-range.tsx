@@ -56,6 +56,15 @@ function spansOf(onlyDays: boolean) {
   return onlyDays ? SPANS.slice(1) : SPANS;
 }
 
+/** Reads `from` and `to`, dates in UTC and both inclusive. Throws 'malformed-request'. */
+export function chosenDays(query: URLSearchParams): { readonly fromMs?: InstantMs; readonly untilMs?: InstantMs } {
+  const [fromMs, to] = [dateOf(query, 'from'), dateOf(query, 'to')];
+  if (to !== undefined && to < (fromMs ?? 0)) {
+    throw new DomainError('malformed-request', 'the first day is after the last one');
+  }
+  return { ...(fromMs !== undefined && { fromMs }), ...(to !== undefined && { untilMs: to + DAY_MS }) };
+}
+
 function dateOf(query: URLSearchParams, name: string): InstantMs | undefined {
   const text = query.get(name) ?? '';
   const ms = DATE.test(text) ? parseIso(text) : undefined;
