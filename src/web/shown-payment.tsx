@@ -1,6 +1,6 @@
 import type { Billing } from '../billing/billing.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
-import { CopyButton } from '../http/pages/copyable.tsx';
+import { Hash } from '../http/pages/copyable.tsx';
 import type { Column } from './table.tsx';
 import { usdText } from './texts.ts';
 
@@ -46,9 +46,7 @@ export function transactionColumn(billing: Billing | undefined): Column<Payment>
   return {
     heading: 'Transaction',
     class: 'nowrap',
-    cell: ({ transaction, quote }) => (
-      <Transaction billing={billing} network={quote.network} hash={transaction} class="cut" />
-    ),
+    cell: ({ transaction, quote }) => <Transaction billing={billing} network={quote.network} hash={transaction} />,
   };
 }
 
@@ -56,25 +54,13 @@ interface TransactionContent {
   readonly billing: Billing | undefined;
   readonly network: string;
   readonly hash: string | undefined;
-  readonly class?: string;
 }
 
-/** The hash of a transaction with a button that copies it: a link, if the settings have an explorer of its network. */
-export function Transaction({ billing, network, hash, class: classes }: TransactionContent) {
+/** The hash of a transaction: a link, if the settings have an explorer of its network. */
+export function Transaction({ billing, network, hash }: TransactionContent) {
   if (hash === undefined) return null;
   const url = billing?.settings.networks.find((one) => one.network === network)?.explorerUrl;
-  const id = `transaction-${hash}`;
-  const code = (
-    <code id={id} class={classes}>
-      {hash}
-    </code>
-  );
-  return (
-    <>
-      {url === undefined ? code : <a href={url.replace('{hash}', hash)}>{code}</a>}{' '}
-      <CopyButton id={id} label="Copy the transaction" />
-    </>
-  );
+  return <Hash id={`transaction-${hash}`} text={hash} noun="transaction" href={url?.replace('{hash}', hash)} />;
 }
 
 /** The amount and the state of a payment, at the head of its receipt and of its invoice. */

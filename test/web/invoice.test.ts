@@ -62,7 +62,7 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
     const first = await bought(ada);
     const [paid] = registry.payments.list(1);
     const receipt = (await ada.open(first)).text;
-    expect(receipt).toContain(`href="${first}/invoice"`);
+    expect([receipt.includes(`href="${first}/invoice"`), factsOf(receipt).Seller]).toEqual([true, SELLER.name]);
     const { settledMs } = paid!;
     const { text } = await ada.open(`${first}/invoice`);
     expect(text).toContain('<h1>Invoice 1</h1>');
@@ -71,13 +71,14 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
     // $49.50 with 8.1 %: 49.5 * 8.1 / 108.1 = 3.709.
     expect(factsOf(text)).toEqual({
       Seller: 'Books & <Co> 1 Main Street 8000 Zurich Tax id CHE-1',
-      Buyer: 'not named yet Name the buyer',
+      Buyer: `${ADA} Add a name and address`,
       Number: '1',
       Date: timeText(settledMs!),
       Net: '$45.79',
       'VAT 8.1 %': '$3.71',
       Total: '$49.50',
       Paid: `${timeText(paid!.createdMs)} in TUSD on Anvil`,
+      Receipt: paid!.id,
       Transaction: `${paid!.transaction} Copy the transaction`,
     });
     expect(rowsOf(text, 'Services')).toEqual([
@@ -89,6 +90,7 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
         Amount: '$45.79',
       },
     ]);
+    expect(text).toContain('<a class="back" href="/account/billing">Billing</a>');
     // The ways on: to name the buyer, to the receipt, and to print.
     for (const way of ['href="/account/billing#buyer"', `href="${first}"`, 'data-print']) expect(text).toContain(way);
     const name = async (lines: string) => (await ada.post('/account/billing/buyer', { lines })).status;

@@ -8,6 +8,8 @@ export function plainText(html: string): string {
   return unescaped(
     html
       .replaceAll('<wbr/>', '')
+      // The start of a hash, which its end follows.
+      .replace(/<span class="start">([^<]*)<\/span>/g, '$1')
       .replace(/<[^>]+>/g, ' ')
       .replace(/\s+/g, ' ')
       .trim(),

@@ -84,15 +84,16 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       Receipt: id,
       Date: `${timeText(createdMs)} , in TUSD on Anvil`,
       Transaction: `${transaction} Copy the transaction`,
-      Payer: payer,
-      Receiver: PAY_TO.toLowerCase(),
+      Account: ADA,
+      Payer: `${payer} Copy the address of the payer`,
+      Receiver: `${PAY_TO.toLowerCase()} Copy the address of the receiver`,
     });
     expect(plainText(receipt)).toContain('$49.50 paid');
     const billing = (await ada.open('/account/billing')).text;
     expect(billing).toContain(`href="${offer}"`);
     expect(rowsOf(billing, 'Receipts')).toEqual([
       {
-        Receipt: 'Pro, 30 days',
+        Receipt: `Pro, 30 days ${id}`,
         Date: timeText(createdMs),
         Amount: '$49.50 TUSD on Anvil',
         State: 'paid',

@@ -18,6 +18,30 @@ export function CopyButton({ id, label = 'Copy' }: { readonly id: string; readon
   );
 }
 
+interface HashContent {
+  /** The id of the element, unique on the page. */
+  readonly id: string;
+  readonly text: string;
+  /** What it is, for readers of the page. */
+  readonly noun: string;
+  readonly href?: string | undefined;
+}
+
+/** A hash or an address of a network, with a button that copies it. It is whole, and the style sheet hides its middle on a screen. */
+export function Hash({ id, text, noun, href }: HashContent) {
+  const code = (
+    <code id={id} class="hash">
+      <span class="start">{text.slice(0, -6)}</span>
+      {text.slice(-6)}
+    </code>
+  );
+  return (
+    <>
+      {href === undefined ? code : <a href={href}>{code}</a>} <CopyButton id={id} label={`Copy the ${noun}`} />
+    </>
+  );
+}
+
 /** Lines with a button in their corner that copies them. */
 export function Copyable({ id, label, text }: CopyableContent) {
   return (

@@ -47,7 +47,12 @@ export function billingPage({ registry, billing }: WebDeps, person: Person, { qu
           {
             heading: 'Receipt',
             class: 'nowrap',
-            cell: ({ quote, tier }) => <a href={`${PLAN_PATH}/${quote.id}`}>{tier}, 30 days</a>,
+            cell: ({ id, quote, tier }) => (
+              <>
+                <a href={`${PLAN_PATH}/${quote.id}`}>{tier}, 30 days</a>
+                <div class="quiet">{id}</div>
+              </>
+            ),
           },
           { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
           amountColumn(billing),

@@ -26,10 +26,17 @@ export function invoicePage(
     const invoice = payment && isShown ? invoices.of(payment) : undefined;
     if (payment === undefined || invoice === undefined) return undefined;
     const { quote, id } = payment;
-    return { payment, invoice, tier: tiers.named(quote.tier), term: termOfPayment(registry, quote.accountId, id) };
+    const { email } = registry.accounts.find(quote.accountId)!;
+    return {
+      payment,
+      invoice,
+      email,
+      tier: tiers.named(quote.tier),
+      term: termOfPayment(registry, quote.accountId, id),
+    };
   });
   if (found === undefined) throw new DomainError('not-found', 'there is no such invoice: Billing lists all receipts');
-  const { payment, invoice, tier, term } = found;
+  const { payment, invoice, email, tier, term } = found;
   const { quote, state, transaction, refund, createdMs } = payment;
   const { number, issuedMs, buyer } = invoice;
   const { name, address, taxId, tax } = invoice.seller;
@@ -38,7 +45,7 @@ export function invoicePage(
   const taxCents = Math.round((quote.priceCents * rate) / (10_000 + rate));
   const [path, back] = anyAccount
     ? [PAYMENTS_PATH, { href: PAYMENTS_PATH, name: 'Payments' }]
-    : [BILLING.href, { href: `${PLAN_PATH}/${quote.id}`, name: 'Receipt' }];
+    : [BILLING.href, BILLING];
   const [amount, net, tax100] = [quote.priceCents, quote.priceCents - taxCents, taxCents].map((cents) =>
     usdText(cents / 100),
   );
@@ -61,16 +68,25 @@ export function invoicePage(
         <Facts
           isCard={false}
           facts={{
-            Seller: <Lines text={[name, ...address, ...(taxId === undefined ? [] : [`Tax id ${taxId}`])].join('\n')} />,
+            Seller: (
+              <>
+                <Lines text={[name, ...address].join('\n')} />
+                {taxId !== undefined && (
+                  <div>
+                    Tax id <span class="nowrap">{taxId}</span>
+                  </div>
+                )}
+              </>
+            ),
             Buyer:
               buyer !== '' ? (
                 <Lines text={buyer} />
               ) : (
                 <>
-                  not named yet
+                  {email}
                   {!anyAccount && (
                     <div class="screen-only">
-                      <a href={`${BILLING.href}#buyer`}>Name the buyer</a>
+                      <a href={`${BILLING.href}#buyer`}>Add a name and address</a>
                     </div>
                   )}
                 </>
@@ -107,6 +123,7 @@ export function invoicePage(
                 <Time ms={createdMs} /> in {tokenText(billing, quote)}
               </>
             ),
+            Receipt: anyAccount ? <code>{payment.id}</code> : <a href={`${PLAN_PATH}/${quote.id}`}>{payment.id}</a>,
             Transaction: transaction && <Transaction billing={billing} network={quote.network} hash={transaction} />,
             Refund: refund && <Transaction billing={billing} network={quote.network} hash={refund} />,
           }}

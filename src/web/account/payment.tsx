@@ -3,6 +3,7 @@ import { signedPaymentIn } from '../../billing/x402.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Payment, PaymentQuote } from '../../domain/payment.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
+import { Hash } from '../../http/pages/copyable.tsx';
 import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
@@ -73,6 +74,8 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
           isCard={false}
           facts={{
             Receipt: <code>{id}</code>,
+            Seller: billing?.settings.seller?.name,
+            Account: person.account.email,
             Date: (
               <>
                 <Time ms={createdMs} />, in {tokenText(billing, quote)}
@@ -85,8 +88,8 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
                 <Transaction billing={billing} network={quote.network} hash={transaction} />
               ),
             Refund: refund && <Transaction billing={billing} network={quote.network} hash={refund} />,
-            Payer: <code>{payer}</code>,
-            Receiver: <code>{quote.payTo}</code>,
+            Payer: <Hash id="payer" text={payer} noun="address of the payer" />,
+            Receiver: <Hash id="receiver" text={quote.payTo} noun="address of the receiver" />,
           }}
         />
       </article>

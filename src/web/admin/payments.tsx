@@ -2,7 +2,7 @@ import type { Billing } from '../../billing/billing.ts';
 import type { GasReading } from '../../chain/gas-watch.ts';
 import type { Payment } from '../../domain/payment.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
-import { CopyButton } from '../../http/pages/copyable.tsx';
+import { Hash } from '../../http/pages/copyable.tsx';
 import type { Revenue } from '../../store/payments.ts';
 import type { Registry } from '../../store/registry.ts';
 import { List } from '../list.tsx';
@@ -42,7 +42,7 @@ export function paymentList({ registry, billing }: WebDeps, person: Person, { qu
       )}
       <div class="cards">
         <Figure name="Revenue" value={usdText(sumOf('cents') / 100)} note="of all time" />
-        <Figure name="Payments" value={numberText(sumOf('payments'))} note="mined and not refunded" />
+        <Figure name="Payments" value={numberText(sumOf('payments'))} note="without refunds" />
       </div>
       <Table
         label="Revenue by month and token"
@@ -77,14 +77,7 @@ const GAS_COLUMNS: readonly Column<GasReading>[] = [
   {
     heading: 'Address',
     class: 'nowrap',
-    cell: ({ network, address }) => (
-      <>
-        <code id={`gas-${network.replace(':', '-')}`} class="cut">
-          {address}
-        </code>{' '}
-        <CopyButton id={`gas-${network.replace(':', '-')}`} label="Copy the address" />
-      </>
-    ),
+    cell: ({ network, address }) => <Hash id={`gas-${network.replace(':', '-')}`} text={address} noun="address" />,
   },
 ];
 
