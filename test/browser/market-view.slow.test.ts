@@ -233,7 +233,7 @@ test.skipIf(!HAS_CHROMIUM)(
 );
 
 test.skipIf(!HAS_CHROMIUM)(
-  'On a phone the controls of a market are on the first screen, its slider is below its picture, the list begins on the first screen, and home fits (needs Chromium, test/judges).',
+  'On a phone the controls of a market are on the first screen, its plot has most of the width and no tag covers its axis, its slider is below its picture, the list begins on the first screen, and home fits (needs Chromium, test/judges).',
   async () => {
     using directory = temporaryDirectory();
     await using server = await startServer(directory.path, ['--demo']);
@@ -244,6 +244,16 @@ test.skipIf(!HAS_CHROMIUM)(
       await page.evaluate<number>(`document.querySelector('${selector}').getBoundingClientRect().${side}`);
     await openMarket(page, `${server.origin}/view/btc/simulated-btc-updown-5m-1767867900`, 'worker');
     await page.locator('.ladder tr.bid').first().waitFor();
+    const [width, axisEnd, tags, texts] = await page.evaluate<
+      [width: number, axisEnd: number, tags: number[], texts: number[]]
+    >(`(() => {
+      const { left, width } = document.querySelector('.u-over').getBoundingClientRect();
+      const all = (selector) => [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect());
+      return [width, left, all('.axis-label.price:not([hidden])').map(({ left }) => left), all('.figures *').map(({ right }) => right)];
+    })()`);
+    expect(width).toBeGreaterThan(390 * 0.72);
+    expect([tags.length, tags.every((left) => left > axisEnd)]).toEqual([1, true]);
+    for (const right of texts) expect(right).toBeLessThanOrEqual(390 - 16);
     // Play is on the first screen, and then directly below the picture; the ladder follows.
     expect(await edge('.play', 'bottom')).toBeLessThan(844);
     expect(await edge('.u-over', 'bottom')).toBeLessThan(await edge('.scrubber', 'top'));

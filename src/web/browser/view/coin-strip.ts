@@ -20,6 +20,7 @@ const PIXELS_PER_PRICE = 34;
 /** Room above and below the prices, as a part of their range. */
 const MARGIN = 0.1;
 const TAG_HEIGHT = 16;
+const AXIS_MIN = 60;
 
 /** Makes a band for a coin's price: filled up to the strike, in the colour of the outcome that wins with it. Its axis is at the right. */
 export function coinStrip(element: HTMLElement, frame: BandFrame, height: number, shown: () => CoinPrices): uPlot {
@@ -58,6 +59,8 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
     axes: [
       {
         ...{ scale: 'coin', side: 1, space: PIXELS_PER_PRICE },
+        // Without room beside the plot its prices end in it.
+        ...(frame.right < AXIS_MIN && { gap: -4, align: 2 }),
         // A tag hides the prices that it would cover.
         values: (plot, prices) => {
           const tags = tagsOf(plot);

@@ -67,6 +67,8 @@ interface Panel extends Band {
 const [COIN_PART, COIN_PART_ALONE, STRIP_PART] = [0.17, 0.6, 0.06];
 const [STRIP_MIN, STRIP_MAX] = [20, 40];
 const LABEL_DECIMALS = 3;
+/** Narrower plots are those of phones. */
+const NARROW_MAX = 480;
 
 /** Without books nothing is shaded. */
 const NO_RANGE: SizeRange = { low: 1, high: 1 };
@@ -100,9 +102,13 @@ export class MarketPlot {
     const { state, coin } = this.#content;
     return state.layers.value.has('reference') && coin.value.isKnown;
   });
-  /** The width of what is beside the plotting area, in CSS pixels: at the right there is room for the axis of the coin's price. */
+  /**
+   * The width of what is beside the plotting area, in CSS pixels: at the right there is room for the price of a book, or of a coin. A
+   * narrow plot has the room itself, with these prices in it.
+   */
   readonly #gutters = computed(() => {
-    return { left: 44, right: this.#hasCoin.value ? 70 : 20 };
+    if (this.#width.value < NARROW_MAX) return { left: 34, right: 6 };
+    return { left: 44, right: this.#hasCoin.value ? 70 : 48 };
   });
   #isBuilt = false;
   #panels: readonly Panel[] = [];
@@ -394,11 +400,11 @@ export class MarketPlot {
     time.textContent = timeLabel(this.msAt(x), 1);
     time.style.transform = `translate(calc(${x}px - 50%), ${lowest!.top + lowest!.height + 3}px)`;
     const { left } = this.#gutters.peek();
-    const place = isCoin ? `${left + this.areaWidth.peek()}px` : `calc(${left}px - 100%)`;
+    const place = isCoin ? `${this.#width.peek()}px - 100%` : `max(0px, ${left}px - 100%)`;
     value.textContent = isCoin
       ? priceText(coin.plot.posToVal(y - coin.top, 'coin'))
       : (price?.toFixed(LABEL_DECIMALS) ?? '');
-    value.style.transform = `translate(${place}, calc(${y}px - 50%))`;
+    value.style.transform = `translate(calc(${place}), calc(${y}px - 50%))`;
   }
 }
 

@@ -48,9 +48,9 @@ const [ABOVE, NAME_WIDTH] = [-6.5, 48] as const;
 export const TIME_AXIS_HEIGHT = 39;
 const DAY_MS = 86_400_000;
 /** The width of an instant with seconds or milliseconds, and of one with minutes. */
-const [PIXELS_PER_INSTANT, PIXELS_PER_MINUTE] = [92, 60] as const;
-/** On most screens such times have a label each minute, without seconds. */
-const MINUTES_FROM_MS = 360_000;
+const [PIXELS_PER_INSTANT, PIXELS_PER_MINUTE] = [92, 50] as const;
+/** Labels that are further apart than this are at whole minutes: they have no seconds. */
+const SECONDS_MAX_MS = 30_000;
 const PIXELS_PER_CHARACTER = 7;
 /** Axes take their place from the padding: the areas of all bands begin and end at the same pixels. */
 const AXIS = { size: 0, grid: { show: false }, ticks: { show: false } } as const;
@@ -74,7 +74,8 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
       {
         ...text,
         show: hasTimeAxis,
-        space: (_, __, from, to) => (to - from < MINUTES_FROM_MS ? PIXELS_PER_INSTANT : PIXELS_PER_MINUTE),
+        space: (_, __, from, to, pixels) =>
+          ((to - from) / pixels) * PIXELS_PER_MINUTE > SECONDS_MAX_MS ? PIXELS_PER_MINUTE : PIXELS_PER_INSTANT,
         gap: 3,
         ticks: { show: true, stroke: colours.line, width: 1, size: 5 },
         values: (plot, instants, _, __, stepMs) =>
