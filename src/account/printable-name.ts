@@ -11,7 +11,11 @@ export function refuseUnprintableName(text: string | undefined, what = 'name'): 
   const unseen = characters.findIndex((character) => UNSEEN.test(character));
   if (unseen >= 0) {
     const message = `this ${what} has a character that cannot be seen, at position ${unseen + 1}: remove it`;
-    throw new RefusedField(what, 'invalid-parameter', message);
+    const rest = characters
+      .filter((character) => !UNSEEN.test(character))
+      .join('')
+      .trim();
+    throw new RefusedField(what, 'invalid-parameter', message, rest || undefined);
   }
   if (characters.length >= 1 && characters.length <= CHARACTERS_MAX) return;
   const message = `a ${what} has 1 to ${CHARACTERS_MAX} characters, and this one has ${characters.length}: choose another ${what}`;

@@ -4,9 +4,12 @@ import { DomainError, type ErrorKind } from './errors.ts';
 export class RefusedField extends DomainError {
   /** The name of the field. */
   readonly field: string;
+  /** The value that would not be refused, if there is an obvious one. */
+  readonly corrected: string | undefined;
 
-  constructor(field: string, kind: ErrorKind, message: string) {
+  constructor(field: string, kind: ErrorKind, message: string, corrected?: string) {
     super(kind, message);
     this.field = field;
+    this.corrected = corrected;
   }
 }

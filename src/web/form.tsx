@@ -49,7 +49,7 @@ type FieldContent = JSX.IntrinsicElements['input'] & {
 export function Field({ label, children, refused, ...input }: FieldContent) {
   const { name } = input;
   const typed = refused?.typed.get(name) ?? undefined;
-  const { error } = refused?.error instanceof RefusedField && refused.error.field === name ? refused : {};
+  const error = refused?.error instanceof RefusedField && refused.error.field === name ? refused.error : undefined;
   const id = `${name}-refused`;
   return (
     <label class="field">
@@ -57,15 +57,17 @@ export function Field({ label, children, refused, ...input }: FieldContent) {
       <input
         class="input"
         {...input}
-        {...(typed !== undefined && { value: typed })}
+        {...(typed !== undefined && { value: error?.corrected ?? typed })}
         {...(error && { autofocus: true, 'aria-invalid': true, 'aria-describedby': id })}
       />
-      {error && (
+      {error ? (
         <span id={id} class="refused" role="alert">
           {errorSentence(error)}
+          {error.corrected !== undefined && ` The field has the ${name} without it.`}
         </span>
+      ) : (
+        children && <span class="hint">{children}</span>
       )}
-      {children && <span class="hint">{children}</span>}
     </label>
   );
 }

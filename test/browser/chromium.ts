@@ -23,6 +23,7 @@ interface Locator {
   first(): Locator;
   click(): Promise<void>;
   fill(text: string): Promise<void>;
+  selectOption(value: string): Promise<unknown>;
   waitFor(): Promise<void>;
   allInnerTexts(): Promise<string[]>;
 }

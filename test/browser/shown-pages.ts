@@ -135,7 +135,8 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   }),
   byAdmin('key-refused', '/account/keys/new', {
     prepare: async (page) => {
-      await page.locator('input[name=expires]').fill('2001-01-01T00:00');
+      await page.locator('select[name=days]').selectOption('at');
+      await page.locator('input[name=expires]').fill('2001-01-01 00:00');
       await press(page, /Create/);
       await page.locator('[role=alert]').waitFor();
     },

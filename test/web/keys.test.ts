@@ -32,13 +32,18 @@ async function statusWith(site: Site, key: string): Promise<number> {
 test.each([
   [{ days: '90' }, 90],
   [{ days: '' }, undefined],
-  [{ days: '30', expires: '2026-06-03 00:00' }, 2],
-] as const)('A key expires after the chosen days, or at the time that was typed. (%j)', async (fields, days) => {
-  await using site = startSite();
-  const shown = await create(await site.signedIn(ADA), fields);
-  expect(keysOf(site)[0]!.expiresMs).toBe(days && NOW_MS + days * 86_400_000);
-  expect(shown.text).toContain('href="/account/keys">Done</a>');
-});
+  [{ days: 'at', expires: '2026-06-03 00:00' }, 2],
+  // It was typed, and then another lifetime was chosen: the field is not seen.
+  [{ days: '30', expires: '2026-06-03 00:00' }, 30],
+] as const)(
+  'A key expires after the chosen days, or at the time that was chosen and typed. (%j)',
+  async (fields, days) => {
+    await using site = startSite();
+    const shown = await create(await site.signedIn(ADA), fields);
+    expect(keysOf(site)[0]!.expiresMs).toBe(days && NOW_MS + days * 86_400_000);
+    expect(shown.text).toContain('href="/account/keys">Done</a>');
+  },
+);
 
 test('A number of days that is no choice creates no key: it would live longer than was meant.', async () => {
   await using site = startSite();
@@ -175,6 +180,7 @@ test('A form that is refused keeps what was typed', async () => {
   const cases: [Record<string, string>, string][] = [
     [{ expires: '2020-01-01T00:00' }, 'The end of the key is in the past'],
     [{ expires: '2020-02-30T00:00' }, 'This is not a time'],
+    [{ days: 'at', expires: '' }, 'No time is given: type one, or choose another lifetime'],
     [{ asOf: 'yesterday' }, 'is not a time'],
     [{ name: `"><script>${'x'.repeat(100)}` }, 'A name has 1 to 100 characters, and this one has 110'],
   ];
@@ -182,7 +188,11 @@ test('A form that is refused keeps what was typed', async () => {
     const typed = { name: 'kept', ...fields };
     const { status, text } = await create(ada, typed);
     expect([status, text.replaceAll("'", '&#x27;')]).toEqual([400, expect.stringContaining(reason)]);
-    for (const [name, value] of Object.entries(typed)) expect(fieldValue(text, name)).toBe(value);
+    for (const [name, value] of Object.entries(typed)) {
+      if (value !== '' && name !== 'days') expect(fieldValue(text, name)).toBe(value);
+    }
+    // The field of a refused end is seen.
+    if ('expires' in fields) expect(text).toContain('<option value="at" selected>');
     expect(text).not.toContain('<script>');
   }
   expect(keysOf(site)).toEqual([]);

@@ -41,7 +41,7 @@ test.each([
     '/account/keys/new',
     'name',
     UNPRINTABLE,
-    /^This name has a character that cannot be seen, at position 2: remove it/,
+    /^This name has a character that cannot be seen, at position 2: remove it. The field has the name without it.$/,
     {},
   ],
   ['/account/keys/new', 'expires', '2001-01-01', /^The end of the key is in the past/, {}],
@@ -51,12 +51,20 @@ test.each([
   ['/account/settings/email', 'email', ADA, /^Your account has this address already/, {}],
   ['/account/settings/delete', 'email', 'eve@example.com', /^That is not the address of this account/, {}],
 ] as const)(
-  '%s refuses %s %j at its field, which keeps the value and has the focus.',
+  '%s refuses %s %j at its field, which has the value and the focus, and the reason in place of its hint.',
   async (path, name, value, reason, more) => {
     const others = Object.fromEntries(Object.entries(more).map(([other, of]) => [other, of()]));
     const { status, text } = await ada.post(path, { keysBefore: '0', ...others, [name]: value });
     expect(status).toBe(400);
-    expect(refusedInput(text)).toEqual({ name, value, isFocused: true, reason: expect.stringMatching(reason) });
+    // A name is offered without what cannot be seen.
+    const offered = value === UNPRINTABLE ? 'ab' : value;
+    expect(refusedInput(text)).toEqual({
+      name,
+      value: offered,
+      isFocused: true,
+      reason: expect.stringMatching(reason),
+    });
+    expect(text).not.toMatch(/role="alert">[^<]*<\/span><span class="hint"/);
     expect(text).not.toContain('notice bad');
   },
 );

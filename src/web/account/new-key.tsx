@@ -2,6 +2,7 @@ import { createOwnKey } from '../../account/account-keys.ts';
 import { refuseOldSignIn } from '../../account/recent-sign-in.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
+import { RefusedField } from '../../domain/refused-field.ts';
 import { DAY_MS } from '../../domain/usage.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
@@ -21,6 +22,7 @@ const LIFETIMES = [
   ['30', 'After 30 days'],
   ['90', 'After 90 days'],
   ['365', 'After a year'],
+  ['at', 'At a time…'],
 ] as const;
 
 /** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
@@ -35,7 +37,7 @@ export const createKey = posted(
     const issued = createOwnKey(change, {
       name: field('name').trim() || undefined,
       asOfMs: instantField(form, 'asOf'),
-      expiresMs: instantField(form, 'expires') ?? endOf(field('days'), change.nowMs),
+      expiresMs: endOf(form, change.nowMs),
       keysBefore: Number(form.get('keysBefore')),
     });
     return shownKeyPage(deps, person, issued);
@@ -43,15 +45,22 @@ export const createKey = posted(
   ({ person, ...deps }, refused) => formOf(deps, person, refused),
 );
 
-/** The end of a key that is used for one of LIFETIMES; undefined: none. Refuses others: a key would live longer than was meant. */
-function endOf(days: string, nowMs: InstantMs): InstantMs | undefined {
+/** The end of a key by one of LIFETIMES; undefined: none. Refuses others: a key would live longer than was meant. */
+function endOf(form: URLSearchParams, nowMs: InstantMs): InstantMs | undefined {
+  const days = form.get('days') ?? (form.get('expires') ? 'at' : '');
+  if (days === 'at') {
+    const endMs = instantField(form, 'expires');
+    if (endMs !== undefined) return endMs;
+    throw new RefusedField('expires', 'invalid-parameter', 'no time is given: type one, or choose another lifetime');
+  }
   if (!LIFETIMES.some(([value]) => value === days)) {
-    throw new DomainError('invalid-parameter', `'${days}' is no choice of days: choose one of them, or type a time`);
+    throw new DomainError('invalid-parameter', `'${days}' is no choice of days: choose one of the list`);
   }
   return days === '' ? undefined : nowMs + Number(days) * DAY_MS;
 }
 
 function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
+  const isAt = refused?.error instanceof RefusedField && refused.error.field === 'expires';
   const keysBefore = registry.database.read(() => registry.apiKeys.ofAccount(person.account.id)).length;
   return personPage(
     person,
@@ -67,15 +76,16 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
       <Field label="Name" name="name" refused={refused} maxLength={100} autocomplete="off" placeholder="backtests">
         Optional: the program or machine that uses the key.
       </Field>
-      <div class="fields">
-        <Choice label="Expires" name="days" options={LIFETIMES} chosen={refused?.typed.get('days')} />
-        <InstantField label="Or at a time (UTC)" name="expires" refused={refused}>
-          Optional.
-        </InstantField>
-        <InstantField label="As of (UTC)" name="asOf" refused={refused}>
-          Optional, for backtests: answers have no data after this time.
-        </InstantField>
+      <div class="fields lifetime">
+        <Choice label="Expires" name="days" options={LIFETIMES} chosen={isAt ? 'at' : refused?.typed.get('days')} />
+        <InstantField label="Expires at (UTC)" name="expires" refused={refused} />
       </div>
+      <details class="more" open={Boolean(refused?.typed.get('asOf'))}>
+        <summary>For backtests</summary>
+        <InstantField label="Only data until (UTC)" name="asOf" refused={refused}>
+          Optional. Answers have no data after this time, as if it were now.
+        </InstantField>
+      </details>
     </Form>,
   );
 }
