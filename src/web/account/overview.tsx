@@ -10,11 +10,12 @@ import { Copyable } from '../../http/pages/copyable.tsx';
 import { auditSentence } from '../audit-sentence.ts';
 import type { Answer } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
+import { USAGE_SCRIPT } from '../scripts.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
 import { lastRange } from '../usage/usage-range.tsx';
-import { Figure, REFUSALS, Route, UsageTable } from '../usage/usage-tables.tsx';
+import { Figure, REFUSALS, Route, UsageChart } from '../usage/usage-tables.tsx';
 import { firstRequests } from './first-requests.ts';
 import { nameOf } from './keys.tsx';
 
@@ -43,7 +44,7 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
     {
       title: 'Overview',
       path: '/account',
-      scripts: [COPY_SCRIPT],
+      scripts: [COPY_SCRIPT, USAGE_SCRIPT],
       action: hasRequests && (
         <a class="button primary" href="/account/keys/new">
           Create a key
@@ -75,8 +76,13 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
       </div>
       {hasRequests ? (
         <>
+          <h2>Requests by day</h2>
+          <UsageChart
+            range={ofMonth}
+            splits={{ Key: ofMonth.keys.map(({ name, series }) => ({ name: names.get(name) ?? name, series })) }}
+          />
           <Minutes minutes={minutes} />
-          <Refusals routes={ofMonth.routes} />
+          <Refusals routes={ofMonth.routes} sum={ofMonth.total.sum} />
         </>
       ) : (
         <FirstSteps hasKey={account.validKeys > 0} commands={firstRequests(deps, account.tier)} />
@@ -95,7 +101,7 @@ interface Minute {
   readonly allowance: Allowance;
 }
 
-/** The current minute of each valid key of an account, the one with the least left first. */
+/** The current minute of each valid key of an account that has sent a request in it, the one with the least left first. */
 async function minutesOf({ registry, rateLimit }: WebDeps, accountId: number, nowMs: InstantMs): Promise<Minute[]> {
   const { database, apiKeys, keyDirectory } = registry;
   const holders = database.read(() =>
@@ -105,9 +111,9 @@ async function minutesOf({ registry, rateLimit }: WebDeps, accountId: number, no
     name: key.name ?? `${key.prefix}…`,
     allowance: await rateLimit.peekKey(key, tier),
   }));
-  return (await Promise.all(minutes)).toSorted(
-    ({ allowance: a }, { allowance: b }) => a.remaining / a.limit - b.remaining / b.limit,
-  );
+  return (await Promise.all(minutes))
+    .filter(({ allowance: { limit, remaining } }) => remaining < limit)
+    .toSorted(({ allowance: a }, { allowance: b }) => a.remaining / a.limit - b.remaining / b.limit);
 }
 
 /** The requests of each key in its current minute. */
@@ -134,8 +140,7 @@ function Minutes({ minutes }: { readonly minutes: readonly Minute[] }) {
           {
             heading: 'Ends in',
             class: 'number nowrap',
-            cell: ({ allowance: { limit, remaining, retryAfterSeconds } }) =>
-              remaining < limit ? `${retryAfterSeconds} s` : '–',
+            cell: ({ allowance: { retryAfterSeconds } }) => `${retryAfterSeconds} s`,
           },
         ]}
         rows={minutes.slice(0, KEYS_MAX)}
@@ -149,23 +154,40 @@ function Minutes({ minutes }: { readonly minutes: readonly Minute[] }) {
   );
 }
 
-/** The routes with refused requests, and why they were refused. */
-function Refusals({ routes }: { readonly routes: AccountUsage['routes'] }) {
-  const refused = ({ forbidden, limited, failed }: UsageCounts) => forbidden + limited + failed;
-  const rows = routes
-    .map(({ name, series: { sum } }) => ({ name: <Route path={name} />, sum }))
-    .filter(({ sum }) => refused(sum) > 0)
-    .toSorted((a, b) => refused(b.sum) - refused(a.sum));
+/** Why requests are refused. */
+const REASONS = {
+  forbidden: 'Your tier does not have the route or the coin.',
+  limited: 'The key sent more requests than its minute allows, or had too many open at once.',
+  failed: 'The request itself was wrong, as with 400 and 404. The answer says what to change.',
+} as const;
+
+/** The kinds of refused requests with their reasons, and the route that has most of each. */
+function Refusals({ routes, sum }: { readonly routes: AccountUsage['routes']; readonly sum: UsageCounts }) {
+  const rows = REFUSALS.filter(({ field }) => sum[field] > 0);
   if (rows.length === 0) return null;
+  const most = (field: keyof UsageCounts) =>
+    routes.reduce((first, one) => (one.series.sum[field] > first.series.sum[field] ? one : first)).name;
   return (
-    <>
-      <h2>Refused in the last 30 days</h2>
-      <UsageTable by="Route" rows={rows.slice(0, ENTRIES_MAX)} measures={REFUSALS} />
-      <p class="quiet small">
-        403: the tier lacks the route or the coin. 429: more requests in a minute than the key may send, or too many
-        open ones. Others, such as 400 and 404: the answer said what to do.
-      </p>
-    </>
+    <Table
+      label="Refused in the last 30 days"
+      isTitled
+      columns={[
+        {
+          heading: 'Refusal',
+          class: 'most',
+          cell: ({ field, name }) => (
+            <>
+              <strong>{name}</strong>
+              <div class="quiet">{REASONS[field]}</div>
+            </>
+          ),
+        },
+        { heading: 'Mostly at', class: 'long', cell: ({ field }) => <Route path={most(field)} /> },
+        { heading: 'Requests', class: 'number', cell: ({ field }) => numberText(sum[field]) },
+      ]}
+      rows={rows}
+      empty=""
+    />
   );
 }
 

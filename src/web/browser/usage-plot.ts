@@ -4,7 +4,6 @@ import { colourOf, pageColours } from './page-colours.ts';
 
 const HEIGHT = 288;
 const AXIS_WIDTH = 72;
-const PIXELS_BETWEEN_VALUES = 48;
 const DARK = '(prefers-color-scheme: dark)';
 
 /** The values of one measure that have one colour. */
@@ -75,7 +74,7 @@ export class UsagePlot {
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'UTC'),
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { setScale: false, x: false } },
-      scales: { x: { range: [first - half, last + half] }, y: { range: (_, __, max) => [0, Math.max(max * 1.05, 1)] } },
+      scales: { x: { range: [first - half, last + half] }, y: { range: (_, __, max) => [0, ticksTo(max).at(-1)!] } },
       axes: [
         { ...axis, grid: { show: false }, ticks: lines, values: TIMES },
         {
@@ -83,9 +82,7 @@ export class UsagePlot {
           grid: lines,
           ticks: { show: false },
           size: AXIS_WIDTH,
-          space: PIXELS_BETWEEN_VALUES,
-          // Requests and bytes are whole numbers.
-          incrs: WHOLE_STEPS,
+          splits: (_, __, ___, max) => ticksTo(max),
           values: (_, splits) => splits.map(text),
         },
       ],
@@ -115,5 +112,9 @@ const TIMES: uPlot.Axis.Values = [
   [HOUR, '{HH}:{mm}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
 ];
 
-/** 1, 2, 5, 10, 20, 50, … */
-const WHOLE_STEPS = Array.from({ length: 45 }, (_, i) => [1, 2, 5][i % 3]! * 10 ** Math.floor(i / 3));
+/** Two to five whole numbers from 0, in steps of 1, 2 or 5 with zeros; the last one is not below `max`. */
+function ticksTo(max: number): number[] {
+  let step = 1;
+  for (let i = 1; step * 4 < max; i += 1) step = [1, 2, 5][i % 3]! * 10 ** Math.floor(i / 3);
+  return Array.from({ length: Math.max(Math.ceil(max / step), 1) + 1 }, (_, at) => at * step);
+}

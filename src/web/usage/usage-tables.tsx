@@ -12,18 +12,16 @@ export interface UsageRow {
 }
 
 /** The counts of refused requests. */
-export const REFUSALS = MEASURES.filter(({ field }) => field !== 'requests' && field !== 'bytes');
+export const REFUSALS = MEASURES.filter((one) => one.field !== 'requests' && one.field !== 'bytes');
 
 interface UsageTableContent {
   readonly by: string;
   readonly rows: readonly UsageRow[];
-  /** By default all. */
-  readonly measures?: readonly (typeof MEASURES)[number][];
 }
 
 /** Usage by key, route or another noun, which is the heading of the first column. */
-export function UsageTable({ by, rows, measures = MEASURES }: UsageTableContent) {
-  const counts = measures.map(({ field, name }) => ({
+export function UsageTable({ by, rows }: UsageTableContent) {
+  const counts = MEASURES.map(({ field, name }) => ({
     heading: name,
     class: 'number nowrap',
     // A phone leaves out what is 0.
