@@ -1,56 +1,70 @@
+import { setImmediate } from 'node:timers/promises';
 import type { InstantMs } from '../domain/instant.ts';
+import type { UsageCounts } from '../domain/usage.ts';
 import type { Registry } from '../store/registry.ts';
-import { DELETED_KEYS, type Usage } from '../store/usage.ts';
-import { type SummedTime, summedTime, type UsageRange, usageRows } from './account-usage.ts';
-import { type NamedUsage, UsageByName, UsageSeries } from './usage-series.ts';
+import { DELETED_KEYS, type Usage, type UsageRow } from '../store/usage.ts';
+import { KEYS_A_TURN, type SummedTime, summedTime, type UsageRange } from './account-usage.ts';
+import { LeadingUsage, type NamedUsage, UsageByName, UsageSeries } from './usage-series.ts';
 
 /** The usage of all keys in the hours that begin from `fromMs` to `toMs`, by day. */
 export interface ServiceUsage extends SummedTime {
   readonly total: UsageSeries;
   /** Those with usage, the one with most requests first. */
-  readonly series: Readonly<Record<Owner, readonly ServiceSeries[]>>;
+  readonly sums: Readonly<Record<Owner, readonly ServiceSum[]>>;
+  /** The days of tiers, and of the accounts with most requests: one series has all other accounts. */
+  readonly series: Readonly<Record<Owner, readonly NamedUsage<string | undefined>[]>>;
 }
 
 type Owner = 'account' | 'tier';
-/** The name is the id of a tier or the address of an account; undefined: all accounts that were deleted. */
-export type ServiceSeries = NamedUsage<string | undefined>;
 
-/** The usage of each account and tier: a key counts for those that it has at `nowMs`. */
+/** The requests of a tier or of an account. */
+export interface ServiceSum {
+  /** The id of a tier or the address of an account; undefined: all accounts that were deleted. */
+  readonly name: string | undefined;
+  readonly sum: UsageCounts;
+}
+
+/**
+ * The usage of each account and tier: a key counts for those that it has at `nowMs`. Accounts are read one after the other, a few keys in a
+ * turn of the event loop; of an account only the sum is kept, so a year of 100,000 accounts fits in memory.
+ */
 export async function serviceUsage(
-  registry: Registry,
+  { apiKeys, newAccountTier }: Registry,
   usage: Usage,
   range: Omit<UsageRange, 'interval'>,
   nowMs: InstantMs,
 ): Promise<ServiceUsage> {
-  const time = summedTime({ ...range, interval: 'day' }, nowMs);
-  const owners = ownersOfKeys(registry, nowMs);
+  const { fromMs, toMs, intervalMs } = summedTime({ ...range, interval: 'day' }, nowMs);
   const total = new UsageSeries();
-  const series = { account: new UsageByName<string | undefined>(), tier: new UsageByName<string | undefined>() };
-  for await (const rows of usageRows(usage, [...owners.keys(), DELETED_KEYS], time)) {
-    for (const row of rows) {
-      const owner = owners.get(row.keyId);
-      total.add(row.startMs, row);
-      series.account.add(owner?.account, row.startMs, row);
-      series.tier.add(owner?.tier, row.startMs, row);
+  const tiers = new UsageByName<string | undefined>();
+  const accounts = new LeadingUsage<string | undefined>();
+  const deleted = new UsageSeries();
+  let account = new UsageSeries();
+  await usage.gather();
+  const read = (keyIds: readonly string[]) => usage.list(keyIds, fromMs, toMs, intervalMs);
+  const add = (row: UsageRow, owner: UsageSeries, tier: string | undefined) => {
+    for (const series of [total, owner]) series.add(row.startMs, row);
+    tiers.add(tier, row.startMs, row);
+  };
+  let keys = apiKeys.ownersAfter(undefined, nowMs, KEYS_A_TURN);
+  while (keys.length > 0) {
+    const next = apiKeys.ownersAfter(keys.at(-1), nowMs, KEYS_A_TURN);
+    const rows = Map.groupBy(read(keys.map(({ id }) => id)), ({ keyId }) => keyId);
+    for (const [i, { id, accountId, email, tier }] of keys.entries()) {
+      const isDeleted = email === null;
+      for (const row of rows.get(id) ?? []) {
+        add(row, isDeleted ? deleted : account, isDeleted ? undefined : (tier ?? newAccountTier));
+      }
+      if (isDeleted || (keys[i + 1] ?? next[0])?.accountId === accountId) continue;
+      accounts.add(email, account);
+      account = new UsageSeries();
     }
+    keys = next;
+    await setImmediate();
   }
-  return { ...time, total, series: { account: series.account.list(), tier: series.tier.list() } };
-}
-
-/** The account and the tier that each key is counted for; undefined: its account was deleted. */
-function ownersOfKeys(
-  { accounts, accountTiers, apiKeys, database }: Registry,
-  nowMs: InstantMs,
-): ReadonlyMap<string, Readonly<Record<Owner, string>> | undefined> {
-  return database.read(() => {
-    const deleted = new Set(accounts.deletedSince(0));
-    const tiers = new Map<number, string>();
-    const tierOf = (accountId: number) =>
-      tiers.getOrInsertComputed(accountId, () => accountTiers.at(accountId, nowMs).tier.id);
-    return new Map(
-      apiKeys.owners().map(({ id, accountId, account, tier }) => {
-        return [id, deleted.has(accountId) ? undefined : { account, tier: tier ?? tierOf(accountId) }];
-      }),
-    );
-  });
+  for (const row of read([DELETED_KEYS])) add(row, deleted, undefined);
+  accounts.add(undefined, deleted);
+  const series = { account: accounts.series(), tier: tiers.list() };
+  const sums = { account: accounts.sums(), tier: series.tier.map(({ name, series: { sum } }) => ({ name, sum })) };
+  return { fromMs, toMs, intervalMs, total, sums, series };
 }

@@ -1,5 +1,5 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { type ServiceSeries, serviceUsage } from '../account/service-usage.ts';
+import { type ServiceSum, serviceUsage } from '../account/service-usage.ts';
 import { addSettings, instant } from '../config.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
@@ -32,21 +32,21 @@ the tier that it has now. The usage of deleted accounts is one row.`,
     async ({ registry, nowMs }, { by, from, to, ...options }) => {
       using activity = openActivity(options.data, LOOK);
       const range = { fromMs: from, toMs: to };
-      const { fromMs, toMs, series } = await serviceUsage(registry, activity.usage, range, nowMs);
+      const { fromMs, toMs, sums } = await serviceUsage(registry, activity.usage, range, nowMs);
       if (options.json === true) {
-        const documents = series[by].map(({ name, series: { sum } }) => ({ [by]: name ?? null, ...sum }));
+        const documents = sums[by].map(({ name, sum }) => ({ [by]: name ?? null, ...sum }));
         terminal.out(json({ from: formatInstant(fromMs), to: formatInstant(toMs), sums: documents }));
         return;
       }
-      const columns: readonly Column<ServiceSeries>[] = [
+      const columns: readonly Column<ServiceSum>[] = [
         { heading: by.toUpperCase(), cell: ({ name }) => name ?? '(deleted accounts)' },
-        { heading: 'REQUESTS', cell: ({ series: { sum } }) => sum.requests },
-        { heading: 'FORBIDDEN', cell: ({ series: { sum } }) => sum.forbidden },
-        { heading: 'LIMITED', cell: ({ series: { sum } }) => sum.limited },
-        { heading: 'FAILED', cell: ({ series: { sum } }) => sum.failed },
-        { heading: 'BYTES', cell: ({ series: { sum } }) => sum.bytes },
+        { heading: 'REQUESTS', cell: ({ sum }) => sum.requests },
+        { heading: 'FORBIDDEN', cell: ({ sum }) => sum.forbidden },
+        { heading: 'LIMITED', cell: ({ sum }) => sum.limited },
+        { heading: 'FAILED', cell: ({ sum }) => sum.failed },
+        { heading: 'BYTES', cell: ({ sum }) => sum.bytes },
       ];
-      terminal.out(table(terminal, columns, series[by]));
+      terminal.out(table(terminal, columns, sums[by]));
     },
     LOOK,
   );

@@ -1,5 +1,6 @@
 import { type ApiKey, generateKey, generateKeyId, isKeyId, publicPrefix } from '../domain/api-key.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
 import { fromRow, type Row } from './row.ts';
@@ -31,6 +32,27 @@ const FIND_USABLE_KEY = `${SELECT} WHERE key_id = ? AND revoked_ms IS NULL AND d
 
 export const LIST_KEY_IDS = 'SELECT key_id AS id FROM api_keys WHERE account_id = ? ORDER BY rowid';
 
+/** The tier of an account is the highest one of its grants at an instant, as in AccountTiers: that row of the maximum. */
+export const LIST_OWNERS_AFTER = `SELECT key_id AS id, account_id AS accountId, IIF(deleted_ms IS NULL, email, NULL) AS email,
+  COALESCE(tier_id, (SELECT granted FROM (SELECT tier_id AS granted, MAX(position) FROM grants JOIN tiers USING (tier_id)
+    WHERE grants.account_id = accounts.account_id AND starts_ms <= ?1 AND (ends_ms IS NULL OR ends_ms > ?1)))) AS tier, api_keys.rowid AS row
+  FROM api_keys JOIN accounts USING (account_id)
+  WHERE (account_id, api_keys.rowid) > (?2, ?3) ORDER BY account_id, api_keys.rowid LIMIT ?4`;
+
+/** A key with what its requests are counted for. */
+interface KeyOwner {
+  readonly id: string;
+  readonly accountId: number;
+  /** Null: the account was deleted. */
+  readonly email: string | null;
+  /** The tier of the key, else that of its account; null: the one of accounts without a grant. */
+  readonly tier: string | null;
+  /** The place of the key among those of its account. */
+  readonly row: number;
+}
+
+const FIRST_OWNER = { accountId: 0, row: 0 };
+
 const LIST_KEYS_OF_ACCOUNT = `${SELECT} WHERE account_id = ? ORDER BY api_keys.created_ms, key_id`;
 
 /** Keys. A key is stored as its keyed digest only. */
@@ -47,10 +69,7 @@ export class ApiKeys {
       list: database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`),
       listOfAccount: database.query<KeyRow, [number]>(LIST_KEYS_OF_ACCOUNT),
       listIds: database.query<{ id: string }, [number]>(LIST_KEY_IDS),
-      owners: database.query<Pick<KeyRow, 'id' | 'accountId' | 'account' | 'tier'>, []>(
-        `SELECT key_id AS id, account_id AS accountId, email AS account, tier_id AS tier
-         FROM api_keys JOIN accounts USING (account_id)`,
-      ),
+      ownersAfter: database.query<KeyOwner, [InstantMs, number, number, number]>(LIST_OWNERS_AFTER),
       listPinned: database.query<KeyRow, [string]>(`${SELECT} WHERE tier_id = ? ORDER BY api_keys.created_ms, key_id`),
       removeName: database.query<never, [string]>('UPDATE api_keys SET name = NULL WHERE key_id = ?'),
       update: database.query<never, (string | number | null)[]>(
@@ -113,9 +132,13 @@ export class ApiKeys {
     return this.#sql.listIds.all(accountId).map(({ id }) => id);
   }
 
-  /** The account and the tier of all keys. */
-  owners() {
-    return this.#sql.owners.all();
+  /** The next keys after one, at most `limit`, in the order of their accounts, with their tiers at `nowMs`. Undefined: the first. */
+  ownersAfter(
+    { accountId, row }: Pick<KeyOwner, 'accountId' | 'row'> = FIRST_OWNER,
+    nowMs: InstantMs,
+    limit: number,
+  ): KeyOwner[] {
+    return this.#sql.ownersAfter.all(nowMs, accountId, row, limit);
   }
 
   /** The number of an account's keys that are neither revoked nor expired. */

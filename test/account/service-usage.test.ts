@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import fc from 'fast-check';
 import { deleteAccount } from '../../src/account/account-deletion.ts';
 import { changeKey, createKey } from '../../src/account/account-keys.ts';
@@ -76,7 +76,7 @@ test('Usage by tier counts a key for its tier of now, and deleted accounts are o
           bytes,
         ];
         const summed = (by: 'account' | 'tier') =>
-          Object.fromEntries(used.series[by].map(({ name, series }) => [name ?? 'deleted', counts(series.sum)]));
+          Object.fromEntries(used.sums[by].map(({ name, sum }) => [name ?? 'deleted', counts(sum)]));
         expect(summed('account')).toEqual(
           scanned((key) => ['ann@example.com', 'bob@example.com', 'deleted'][key >> 1]!),
         );
@@ -100,7 +100,7 @@ test('sums begin with the most requests, and are of 30 days by default and of 40
     for (let i = 0; i <= index; i += 1) activity.usage.count(apiKey.id, ROUTES[0]!, 200, 1, NOW_MS);
   }
   const used = await serviceUsage(registry, activity.usage, {}, NOW_MS);
-  expect(used.series.account.map(({ name, series }) => [name, series.sum.requests])).toEqual(
+  expect(used.sums.account.map(({ name, sum }) => [name, sum.requests])).toEqual(
     EMAILS.map((email, index) => [email, index + 1]).reverse() as [string, number][],
   );
   const days = async (fromMs?: number) =>
@@ -125,20 +125,85 @@ test('Usage is stored by hour and by day: 400 days by day are read from the rows
   expect(new Set(total.intervals.slice(0, -1).map(([, { requests }]) => requests))).toEqual(new Set([2]));
 });
 
+test('Of many accounts the days of the seven with most requests are kept, and those of all others in one series.', async () => {
+  const requests = fc.array(
+    fc.record({ account: fc.nat(11), dayAgo: fc.nat(3), count: fc.integer({ min: 1, max: 3 }) }),
+    {
+      maxLength: 60,
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(requests, async (requests) => {
+      using held = temporaryArchive();
+      const { registry, activity } = held;
+      const owned = Array.from({ length: 12 }, (_, nth) => {
+        const account = `p${nth}@example.com`;
+        const create = () =>
+          createKey(registry, 0, { account, name: undefined, tier: undefined, requestsPerMinute: undefined }).apiKey.id;
+        return { account, ids: nth % 3 === 0 ? [create(), create()] : [create()] };
+      });
+      const expected = owned.map(({ account }) => ({ account, requests: 0, days: new Map<number, number>() }));
+      for (const [i, { account, dayAgo, count }] of requests.entries()) {
+        const { ids } = owned[account]!;
+        const atMs = NOW_MS - dayAgo * DAY_MS;
+        for (let nth = 0; nth < count; nth += 1)
+          activity.usage.count(ids[i % ids.length]!, ROUTES[i % 2]!, 200, 1, atMs);
+        const one = expected[account]!;
+        const dayMs = atMs - (atMs % DAY_MS);
+        one.requests += count;
+        one.days.set(dayMs, (one.days.get(dayMs) ?? 0) + count);
+      }
+      activity.usage.flush(NOW_MS);
+      const sorted = expected.filter((one) => one.requests > 0).toSorted((a, b) => b.requests - a.requests);
+      const others = new Map<number, number>();
+      for (const { days } of sorted.slice(7)) for (const [day, n] of days) others.set(day, (others.get(day) ?? 0) + n);
+      const inOrder = (days: ReadonlyMap<number, number>) => [...days].sort(([a], [b]) => a - b);
+      const used = await serviceUsage(registry, activity.usage, {}, NOW_MS);
+      expect(used.sums.account.map(({ name, sum }) => [name, sum.requests])).toEqual(
+        sorted.map((one) => [one.account, one.requests]),
+      );
+      expect(
+        used.series.account.map(({ name, series }) => [
+          name,
+          series.intervals.map(([day, sum]) => [day, sum.requests]),
+        ]),
+      ).toEqual([
+        ...sorted.slice(0, 7).map((one) => [one.account, inOrder(one.days)]),
+        ...(sorted.length > 7 ? [[`${sorted.length - 7} others`, inOrder(others)]] : []),
+      ] as never);
+    }),
+    { numRuns: 20 },
+  );
+});
+
 test('Usage of all accounts is read four keys at a time, and other requests are answered in between.', async () => {
   using held = temporaryArchive();
   const { registry, activity } = held;
   for (let key = 0; key < 40; key += 1) {
-    createKey(registry, 0, { account: EMAILS[0]!, name: undefined, tier: undefined, requestsPerMinute: undefined });
+    const account = `p${key}@example.com`;
+    const { apiKey } = createKey(registry, 0, {
+      account,
+      name: undefined,
+      tier: undefined,
+      requestsPerMinute: undefined,
+    });
+    activity.usage.count(apiKey.id, ROUTES[0]!, 200, 1, NOW_MS);
   }
+  const read = spyOn(activity.usage, 'list');
+  const owners = spyOn(registry.apiKeys, 'ownersAfter');
+  let most = 0;
   let turns = 0;
   let isRead = false;
   const turn = () => {
     turns += 1;
+    most = Math.max(most, ...read.mock.calls.map(([keyIds]) => keyIds.length), read.mock.calls.length);
+    read.mockClear();
     if (!isRead) setImmediate(turn);
   };
   setImmediate(turn);
   await serviceUsage(registry, activity.usage, {}, NOW_MS);
   isRead = true;
   expect(turns).toBeGreaterThanOrEqual(10);
+  expect(most).toBe(4);
+  expect(Math.max(...owners.mock.results.map(({ value }) => (value as readonly unknown[]).length))).toBe(4);
 });

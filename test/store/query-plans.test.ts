@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { FIND_ACCOUNT_BY_EMAIL, LIST_DELETED_ACCOUNTS, listAccountsBy } from '../../src/store/accounts.ts';
-import { FIND_KEY_BY_DIGEST, LIST_KEY_IDS } from '../../src/store/api-keys.ts';
+import { FIND_KEY_BY_DIGEST, LIST_KEY_IDS, LIST_OWNERS_AFTER } from '../../src/store/api-keys.ts';
 import * as audit from '../../src/store/audit.ts';
 import { ARCHIVE_ROWS, ROWS_OF_MARKET } from '../../src/store/catalog.ts';
 import { NEXT_VERSIONS } from '../../src/store/catalog-replica.ts';
@@ -348,6 +348,18 @@ test.each<[string, string, ...string[]]>([
     'LIST_AUDIT_OF_ACCOUNT_AND_ACTION',
     audit.LIST_AUDIT_OF_ACCOUNT_AND_ACTION,
     'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
+  ],
+  [
+    'LIST_OWNERS_AFTER',
+    LIST_OWNERS_AFTER,
+    'SEARCH api_keys USING INDEX api_keys_by_account (account_id>?)',
+    'SEARCH accounts USING INTEGER PRIMARY KEY (rowid=?)',
+    'CORRELATED SCALAR SUBQUERY',
+    'CO-ROUTINE (subquery-',
+    'SEARCH grants USING INDEX grants_by_account (account_id=?)',
+    'SEARCH tiers USING PRIMARY KEY (tier_id=?)',
+    // One row: the tier of the account.
+    'SCAN (subquery-',
   ],
   ['LIST_KEY_IDS', LIST_KEY_IDS, 'SEARCH api_keys USING INDEX api_keys_by_account (account_id=?)'],
   [

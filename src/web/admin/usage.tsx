@@ -1,4 +1,5 @@
-import { type ServiceSeries, serviceUsage } from '../../account/service-usage.ts';
+import { serviceUsage } from '../../account/service-usage.ts';
+import type { NamedUsage } from '../../account/usage-series.ts';
 import { csvCells } from '../../domain/csv-cells.ts';
 import type { Registry } from '../../store/registry.ts';
 import { linkTo } from '../link-to.ts';
@@ -19,10 +20,10 @@ const DELETED = 'Deleted accounts';
 /** GET /admin/usage?last&from&to. */
 export async function serviceUsagePage(deps: WebDeps, person: Person, { query }: PageRequest): Promise<Answer> {
   const { range, used } = await readUsage(deps, query);
-  const { tier: tierIds, account } = used.series;
-  const tier = tierIds.map(({ name, series }) => ({ name: name && tierName(deps.registry, name), series }));
-  const splits = { Tier: named(tier), Account: named(account) };
-  const rest = account.length - ACCOUNTS_MAX;
+  const { sums } = used;
+  const tierText = (id: string | undefined) => (id === undefined ? DELETED : tierName(deps.registry, id));
+  const splits = { Tier: named(used.series.tier, tierText), Account: named(used.series.account) };
+  const rest = sums.account.length - ACCOUNTS_MAX;
   return personPage(
     person,
     {
@@ -38,13 +39,13 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
     <>
       <RangeForm path={SERVICE_USAGE_PATH} range={range} onlyDays />
       <UsageTotals sum={used.total.sum} />
-      {account.length > 0 && <UsageChart range={used} splits={splits} />}
+      {sums.account.length > 0 && <UsageChart range={used} splits={splits} />}
       <h2>By tier</h2>
-      <UsageTable by="Tier" rows={named(tier).map(({ name, series: { sum } }) => ({ name, sum }))} />
+      <UsageTable by="Tier" rows={sums.tier.map(({ name, sum }) => ({ name: tierText(name), sum }))} />
       <h2>By account</h2>
       <UsageTable
         by="Account"
-        rows={account.slice(0, ACCOUNTS_MAX).map(({ name, series: { sum } }) => ({
+        rows={sums.account.slice(0, ACCOUNTS_MAX).map(({ name, sum }) => ({
           name: <Owner registry={deps.registry} email={name} />,
           sum,
         }))}
@@ -60,7 +61,7 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
 /** GET /admin/usage/csv, with the query of the page. */
 export async function serviceUsageFile(deps: WebDeps, _: Person, { query }: PageRequest): Promise<Answer> {
   const { used } = await readUsage(deps, query);
-  const lines = used.series.account.map(({ name, series }) => `${csvCells(name ?? DELETED)},${csvCounts(series.sum)}`);
+  const lines = used.sums.account.map(({ name, sum }) => `${csvCells(name ?? DELETED)},${csvCounts(sum)}`);
   return csvFile('usage-by-account', ['account'], lines);
 }
 
@@ -69,8 +70,8 @@ async function readUsage({ service, registry, nowMs }: WebDeps, query: URLSearch
   return { range, used: await serviceUsage(registry, service.activity.usage, range, nowMs()) };
 }
 
-function named(list: readonly ServiceSeries[]) {
-  return list.map(({ name = DELETED, series }) => ({ name, series }));
+function named(list: readonly NamedUsage<string | undefined>[], nameOf = (name?: string) => name ?? DELETED) {
+  return list.map(({ name, series }) => ({ name: nameOf(name), series }));
 }
 
 function Owner({ registry, email }: { readonly registry: Registry; readonly email: string | undefined }) {
