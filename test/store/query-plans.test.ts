@@ -49,6 +49,7 @@ import {
   OPEN_MARKETS,
   UPDATE_TOTAL,
 } from '../../src/store/snapshot-totals.ts';
+import { LAST_OF_TURN } from '../../src/store/tier-counts.ts';
 import * as undoLinks from '../../src/store/undo-links.ts';
 import { LIST_UNPUBLISHED } from '../../src/store/unpublished.ts';
 import { NEWEST_BOOK } from '../../src/store/upkeep.ts';
@@ -348,6 +349,13 @@ test.each<[string, string, ...string[]]>([
     'LIST_AUDIT_OF_ACCOUNT_AND_ACTION',
     audit.LIST_AUDIT_OF_ACCOUNT_AND_ACTION,
     'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
+  ],
+  [
+    'LAST_OF_TURN',
+    LAST_OF_TURN,
+    'CO-ROUTINE (subquery-',
+    'SEARCH accounts USING INTEGER PRIMARY KEY (rowid>?)',
+    'SEARCH (subquery-',
   ],
   [
     'LIST_OWNERS_AFTER',

@@ -18,9 +18,9 @@ const person = fc.record({
   state: fc.constantFrom('active', 'disabled', 'deleted'),
 });
 
-test('at every instant accounts and keys are counted for the tier that each of them has', () => {
-  fc.assert(
-    fc.property(fc.array(person, { maxLength: 30 }), (people) => {
+test('at every instant accounts and keys are counted for the tier that each of them has, some accounts in a turn', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(person, { maxLength: 30 }), fc.integer({ min: 1, max: 31 }), async (people, aTurn) => {
       using held = temporaryArchive();
       using registry = openRegistry(held.path, { create: false, newAccountTier: 'starter' });
       const { accounts, apiKeys, database, grants } = registry;
@@ -51,12 +51,33 @@ test('at every instant accounts and keys are counted for the tier that each of t
             .filter(({ isRevoked, expiresMs = Infinity }) => !isRevoked && nowMs < expiresMs)
             .map(({ pinned }) => pinned ?? tiersNow[index]!),
         );
-        const counted = database.read(() => tierCounts(registry, nowMs));
-        expect(counted).toEqual({ accounts: frequencies(ofAccounts), keys: frequencies(ofKeys) });
+        expect(await tierCounts(registry, nowMs, aTurn)).toEqual({
+          accounts: frequencies(ofAccounts),
+          keys: frequencies(ofKeys),
+        });
       }
     }),
     { numRuns: 10 },
   );
+});
+
+test('other requests are answered while the accounts of tiers are counted', async () => {
+  using held = temporaryArchive();
+  const { accounts, database } = held.registry;
+  database.write(() => {
+    for (let nth = 0; nth < 1001; nth += 1) accounts.create({ email: `p${nth}@example.com` }, NOW_MS);
+  });
+  let turns = 0;
+  let isCounted = false;
+  const turn = () => {
+    turns += 1;
+    if (!isCounted) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const { accounts: counts } = await tierCounts(held.registry, NOW_MS);
+  isCounted = true;
+  expect(counts).toEqual(new Map([['free', 1001]]));
+  expect(turns).toBeGreaterThanOrEqual(5);
 });
 
 function frequencies(ids: readonly string[]): ReadonlyMap<string, number> {

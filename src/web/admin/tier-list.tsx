@@ -20,17 +20,17 @@ export const addTier = posted(({ person, request, change, form, ...deps }) => {
 });
 
 /** GET /admin/tiers?add. With it, or `refused`, the page begins with the form of a new tier. */
-export function tierList(
+export async function tierList(
   { registry, nowMs }: WebDeps,
   person: Person,
   { query }: PageRequest,
   refused?: RefusedForm,
-): Answer {
+): Promise<Answer> {
   const isAdding = query.has('add') || refused !== undefined;
-  const { catalog, retired, counts } = registry.database.read(() => ({
+  const counts = await tierCounts(registry, nowMs());
+  const { catalog, retired } = registry.database.read(() => ({
     catalog: registry.tiers.list(),
     retired: registry.tiers.all().filter(({ retiredMs }) => retiredMs !== undefined),
-    counts: tierCounts(registry, nowMs()),
   }));
   return personPage(
     person,
