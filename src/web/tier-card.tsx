@@ -78,11 +78,12 @@ export function compared(listed: readonly Tier[]): Comparison {
   return { tiers, grants: GRANTS.filter((grant) => !isOfAll(grant)), shared };
 }
 
-/** A link to how to get a tier that cannot be bought here: the contact, or the sentence of `HowToAsk` on the same page. */
+/** A link to the contact for a tier that cannot be bought here. Without one the page has `HowToAsk`. */
 export function AskOperator({ contact }: { readonly contact: string | undefined }) {
+  if (contact === undefined) return null;
   return (
-    <a class="button wide" href={contact ?? '#ask'}>
-      {contact === undefined ? 'How to ask' : 'Contact us'}
+    <a class="button wide" href={contact}>
+      Contact us
     </a>
   );
 }
@@ -94,12 +95,12 @@ interface HowToAskContent {
   readonly email: string | undefined;
 }
 
-/** The steps to a tier of a service that states no contact. */
+/** The way to a tier of a service that states no contact. */
 export function HowToAsk({ names, email }: HowToAskContent) {
   return (
-    <p id="ask" class="quiet">
-      The operator of this service gives {names.join(' or ')} on request: write to the person who runs it, and name the
-      tier and {email === undefined ? 'the e-mail address of your account' : `your account, ${email}`}.
+    <p class="quiet">
+      Ask the operator of this service for {names.join(' or ')}
+      {email !== undefined && `, and name your account, ${email}`}.
     </p>
   );
 }
@@ -108,8 +109,8 @@ export function HowToAsk({ names, email }: HowToAskContent) {
 export function HowToPay({ tokens }: { readonly tokens: readonly string[] }) {
   return (
     <p class="quiet">
-      You pay once for 30 days, with {tokens.join(' or ')} from a wallet of your own. One token counts as one US dollar,
-      and this service pays the fee of the network. Nothing is charged automatically.
+      You pay once for 30 days with {tokens.join(' or ')}. One token is one US dollar, and network fees are included.
+      Nothing renews by itself.
     </p>
   );
 }

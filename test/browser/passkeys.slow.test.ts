@@ -86,7 +86,7 @@ test.skipIf(!HAS_CHROMIUM)(
       expect.stringContaining('demands passkeys of admins'),
     ]);
     await page.locator('main a[href="/account/settings"]').click();
-    await shows(/None yet. With a passkey/);
+    await shows(/A passkey signs you in/);
     await page.locator('input[name=name]').fill('desk');
     await press(/Add a passkey/);
     await shows(/Keep these codes/);

@@ -139,7 +139,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const { quote, payment: good } = await payment(ada, offer);
     const { text } = await ada.open(offer);
     const challenge = JSON.parse(textOf(text, 'challenge')) as Challenge;
-    expect(plainText(text)).toContain('Coins BTC, ETH, SOL, XRP');
+    expect(plainText(text)).toContain('BTC, ETH, SOL, XRP');
     // Tokens that are sent there by hand buy nothing: no button copies the receiver or the amount.
     expect(['receiver', 'amount'].map((id) => textOf(text, id))).toEqual([PAY_TO.toLowerCase(), '49.50']);
     for (const id of ['receiver', 'amount']) expect(text).not.toContain(`data-copy="#${id}"`);
@@ -168,7 +168,12 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       site.people.registry.payments.findQuote(offer.split('/').at(-1)!),
     )!;
     const plain = plainText(text);
-    expect(plain).toContain(`The offer holds until ${timeText(expiresMs)} , for 8 min 59 s .`);
+    expect(factsOf(text)).toMatchObject({
+      'You get': '30 days of Pro: BTC, ETH, SOL, XRP, 300 requests a minute with each key',
+      From: 'now',
+      'Pay with': 'TUSD on Anvil',
+      'Offer ends': `${timeText(expiresMs)} , in 8 min 59 s`,
+    });
     expect(plain).toContain('Have at least 49.50 TUSD on Anvil in it.');
     expect(textOf(text, 'page')).toEndWith(offer);
   });
@@ -242,10 +247,10 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       createKey(registry, nowMs(), { account: ADA, name, tier, requestsPerMinute: undefined });
     create('notebook', undefined);
     const texts = async () => [(await ada.open('/account/plan')).text, (await ada.open('/account/keys')).text];
-    for (const text of await texts()) expect(text).not.toContain('does not change with your plan');
+    for (const text of await texts()) expect(text).not.toContain('whatever your plan is');
     create('robot', 'starter');
     for (const text of await texts()) {
-      expect(text).toContain('which does not change with your plan: robot (Starter). New keys');
+      expect(text).toContain('This key keeps the tier that the operator gave, whatever your plan is: robot (Starter).');
     }
   });
 
@@ -329,6 +334,6 @@ test('While payments are off, no page offers one: the plan and the menu have no 
   const plan = (await ada.open('/account/plan')).text;
   for (const absent of ['Buy 30 days', 'Receipts', '/account/billing', '/admin/payments'])
     expect(plan).not.toContain(absent);
-  expect(plan).toContain('The operator of this service gives Starter or Pro or Enterprise on request');
+  expect(plan).toContain('Ask the operator of this service for Starter or Pro or Enterprise');
   for (const form of [BUY, PAY]) expect((await ada.post(form, {})).status).toBe(404);
 });

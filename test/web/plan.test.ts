@@ -39,7 +39,7 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
   const pro = await shown();
   expect([markedIn(pro), pro.includes('Until <time')]).toEqual([['Pro'], true]);
   expect(rowsOf(pro, 'Periods')[0]).toEqual({
-    Tier: 'Pro',
+    Tier: 'Pro now',
     From: time,
     Until: '2026-06-02 00:00 UTC',
     By: 'the operator',

@@ -138,9 +138,9 @@ export function PinnedKeys({ keys, registry }: { readonly keys: readonly ApiKey[
   if (pinned.length === 0) return null;
   return (
     <p class="quiet small">
-      The operator gave these keys a tier of their own, which does not change with your plan:{' '}
-      {pinned.slice(0, PINNED_MAX).join(', ')}
-      {pinned.length > PINNED_MAX && ' and others'}. New keys get the tier of your plan.
+      {pinned.length === 1 ? 'This key keeps the tier' : 'These keys keep the tiers'} that the operator gave, whatever
+      your plan is: {pinned.slice(0, PINNED_MAX).join(', ')}
+      {pinned.length > PINNED_MAX && ' and others'}.
     </p>
   );
 }

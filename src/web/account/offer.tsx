@@ -52,15 +52,21 @@ export function offerPage(
     <>
       <div class="card">
         <div class="total">{usdText(quote.priceCents / 100)}</div>
-        <p>
-          30 days of {tier.name}, paid once in {name}
-          {startsMs === nowMs ? ': ' : [', after your present tier: from ', <Time ms={startsMs} />, ' ']}
-          until <Time ms={endsMs} />.
-        </p>
-        <p class="quiet">
-          The offer holds until <Time ms={quote.expiresMs} />, for{' '}
-          <b data-seconds={secondsLeft}>{leftText(secondsLeft)}</b>.
-        </p>
+        <Facts
+          isCard={false}
+          facts={{
+            'You get': `30 days of ${tier.name}: ${coinsText(tier)}, ${numberText(tier.requestsPerMinute)} requests a minute with each key`,
+            Routes: grantedText(tier.routes),
+            From: startsMs === nowMs ? 'now' : [<Time ms={startsMs} />, ', after your present tier'],
+            Until: <Time ms={endsMs} />,
+            'Pay with': name,
+            'Offer ends': (
+              <>
+                <Time ms={quote.expiresMs} />, in <b data-seconds={secondsLeft}>{leftText(secondsLeft)}</b>
+              </>
+            ),
+          }}
+        />
         <form method="post" action={`${PLAN_PATH}/pay`} data-payment={JSON.stringify(payment)}>
           <input type="hidden" name="quote" value={quote.id} />
           <input type="hidden" name="payment" value="" />
@@ -71,9 +77,9 @@ export function offerPage(
             </button>
             <output class="quiet" />
           </div>
-          <div class="notice warn" data-no-wallet>
+          <div class="notice plain" data-no-wallet>
             <p>
-              <strong>This browser has no wallet.</strong> Any wallet for Ethereum can pay:
+              <strong>Pay with a wallet.</strong> This browser has none yet. Any wallet for Ethereum works:
             </p>
             <ol>
               <li>Install a wallet in this browser, or its app on your phone.</li>
@@ -86,24 +92,15 @@ export function offerPage(
                 <CopyButton id="page" label="Copy the address of this page" />
               </li>
             </ol>
-            <a class="button" href={`${PLAN_PATH}/${quote.id}`}>
+            <a class="button primary" href={`${PLAN_PATH}/${quote.id}`}>
               Look for a wallet again
             </a>
           </div>
           <p class="quiet small">
-            Your wallet asks you to sign a transfer of exactly this amount. You pay no gas: this service sends it to the
-            network.
+            You sign a transfer of exactly this amount in your wallet. This service sends it, and pays the network fee.
           </p>
         </form>
       </div>
-      <h2>What you get</h2>
-      <Facts
-        facts={{
-          Coins: coinsText(tier),
-          Routes: grantedText(tier.routes),
-          Requests: `${numberText(tier.requestsPerMinute)} a minute with each key`,
-        }}
-      />
       <h2>Pay from a program</h2>
       <div class="card">
         <details class="more">

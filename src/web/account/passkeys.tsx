@@ -11,7 +11,7 @@ import { Time } from '../time.tsx';
 const PATH = '/account/settings';
 const ACTION = `${PATH}/passkeys`;
 const NONE =
-  'None yet. With a passkey you sign in by your fingerprint, your face or the PIN of your device, and a mail alone no longer does.';
+  'A passkey signs you in with your fingerprint, your face or the PIN of your device. With one, a mail is not enough to sign in.';
 
 /** The passkeys of the person, and the forms that change them. */
 export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; readonly accountId: number }) {
@@ -61,8 +61,7 @@ export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; r
         <div class="card">
           {passkeys.length === 0 && <p>{NONE}</p>}
           <p class="quiet">
-            Passkeys need a service with a name, such as books.example.com, and this one is open at an IP address. Ask
-            its operator.
+            Passkeys need a domain name, such as books.example.com. This service has only an IP address.
           </p>
         </div>
       )}

@@ -74,10 +74,13 @@ export function planPage({ registry, billing, service, contact, nowMs: clock }: 
       {tokens.size > 0 && (
         <>
           <HowToPay tokens={[...tokens]} />
-          <p class="quiet">
-            Your keys have a new tier from their next request on. A higher tier starts at once, and the days that are
-            left of a lower one follow after it. At the end your account has the highest tier that is left.
-          </p>
+          <details class="more">
+            <summary>What happens when you change tiers</summary>
+            <p class="quiet">
+              A higher tier starts at once, from the next request of your keys on. The days that are left of a lower one
+              follow after it. At the end your account has the highest tier that is left.
+            </p>
+          </details>
         </>
       )}
       {contact === undefined && onRequest.length > 0 && (
@@ -92,7 +95,8 @@ export function planPage({ registry, billing, service, contact, nowMs: clock }: 
               heading: 'Tier',
               cell: ({ tier, startsMs }) => (
                 <>
-                  {tierName(registry, tier)} {startsMs > nowMs && <span class="badge">later</span>}
+                  {tierName(registry, tier)}{' '}
+                  {startsMs > nowMs ? <span class="badge">later</span> : <span class="badge accent">now</span>}
                 </>
               ),
             },
