@@ -147,7 +147,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
     expect(without).toMatchObject({ ladder: 'none', bands: 0, signs: 0 });
     expect((await open('with-gaps-only', at)).head).toContain('no books recorded, 1 gap');
     const oneSided = await open('one-sided', at);
-    expect(oneSided.head).toContain('recorded 0 s of 300 s, 1 snapshot, 1 one-sided');
+    expect(oneSided.head).toContain('recorded 0 s of 300 s, up only, 1 snapshot, 1 one-sided');
     expect(oneSided.ladder).toMatch(/no bids/);
     expect(oneSided).toMatchObject({ bands: 3, signs: 7 });
     // One panel and one sentence for both outcomes, of which one is recorded; the tag has the only best price.

@@ -108,7 +108,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     // The start of its window is not in the picture.
     expect(await written()).toContain('start 16 Apr 07:10 ›');
     expect(await seen('btc-turns')).toEqual({
-      recorded: 'recorded up 0 s, down 120 s, together 120 s of 300 s, 6 snapshots',
+      recorded: 'recorded 120 s of 300 s (up 0 s, down 120 s), 6 snapshots',
       hasPlay: true,
       instant: '07:11:00.000',
       layers: ['midpoint'],
@@ -125,7 +125,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       /Strike\s+77,000\.50\s+Final price\s+not recorded/,
     );
     expect(await seen('btc-short')).toEqual({
-      recorded: 'recorded up 10 s, down 0 s, together 10 s of 300 s, 2 snapshots',
+      recorded: 'recorded 10 s of 300 s, up only, 2 snapshots',
       hasPlay: true,
       instant: '07:11:00.000',
       layers: ['midpoint'],

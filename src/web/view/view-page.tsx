@@ -76,8 +76,8 @@ export function viewPage(
         <div class="card empty no-books">
           <h2>No order books of this market are recorded</h2>
           <p>
-            Prices of the coin are not recorded either, so there is nothing to draw. The strike and the result are
-            above, if the venue has published them.
+            Prices of the coin are not recorded either, so there is no picture. What is known of the strike and the
+            result is above.
           </p>
           <WayOn />
         </div>
@@ -94,7 +94,7 @@ function WayOn() {
         Search the recordings
       </a>
       <a class="button" href="/docs/viewer">
-        About these pages
+        How to read a market
       </a>
     </p>
   );

@@ -113,7 +113,7 @@ describe('The ladder', () => {
   ])('writes the prices %j and %j with the same number of decimals, none of them rounded', (bids, asks, texts) => {
     const snapshot = book(0, levels(...bids), levels(...asks));
     const html = renderToString(
-      <Ladder outcome="up" snapshot={snapshot} unknown={undefined} own={[]} startMs={START_MS} />,
+      <Ladder outcome="up" snapshot={snapshot} unknown={undefined} own={[]} depth={10} startMs={START_MS} />,
     );
     const prices = [...html.matchAll(/<th scope="row">([^<]*)</g)].map(([, price]) => price!);
     expect(prices).toEqual(texts);
@@ -129,7 +129,7 @@ describe('The ladder', () => {
       sizes.map((size, nth) => ({ price: first + nth * step, size }));
     const snapshot = book(0, side(bids, 0.5, -0.01), side(asks, 0.6, 0.01));
     const html = renderToString(
-      <Ladder outcome="up" snapshot={snapshot} unknown={undefined} own={[]} startMs={START_MS} />,
+      <Ladder outcome="up" snapshot={snapshot} unknown={undefined} own={[]} depth={10} startMs={START_MS} />,
     );
     const sizes = [...html.matchAll(/<td class="number">([^<]*)</g)].map(([, size]) => size!);
     expect(sizes.toSorted()).toEqual(texts.toSorted());
@@ -151,7 +151,9 @@ describe('The ladder', () => {
     const snapshot = [60_000, 90_000].findLast((ms) => ms <= atMs);
     const shown = snapshot === undefined ? undefined : book(snapshot, levels(0.5));
     const unknown = unknownText({ ...coverage!, gaps }, 'up', START_MS + atMs, shown, false);
-    const html = renderToString(<Ladder outcome="up" snapshot={shown} unknown={unknown} own={[]} startMs={START_MS} />);
+    const html = renderToString(
+      <Ladder outcome="up" snapshot={shown} unknown={unknown} own={[]} depth={10} startMs={START_MS} />,
+    );
     if (text === undefined) expect(unknown).toBeUndefined();
     // The reason is before the last book.
     else expect(plainText(html)).toStartWith(text);
@@ -166,10 +168,28 @@ describe('The ladder', () => {
 
   test('says of a book without orders that none were recorded, and of a book of another day its date', () => {
     const html = renderToString(
-      <Ladder outcome="up" snapshot={book(-86_400_000, [])} unknown={undefined} own={[]} startMs={START_MS} />,
+      <Ladder
+        outcome="up"
+        snapshot={book(-86_400_000, [])}
+        unknown={undefined}
+        own={[]}
+        depth={10}
+        startMs={START_MS}
+      />,
     );
     expect(plainText(html)).toContain('no orders recorded');
     expect(plainText(html)).toContain('book of 20 Apr 21:50:00.000');
+  });
+
+  test('says how many levels are recorded on a side that has fewer than are shown, at its far end', () => {
+    const snapshot = book(0, levels(0.4, 0.39), levels(0.5));
+    const textOf = (depth: number) => {
+      const shown = { outcome: 'up', snapshot, unknown: undefined, own: [], startMs: START_MS, depth };
+      return plainText(renderToString(<Ladder {...shown} />));
+    };
+    expect(textOf(10)).toMatch(/1 level recorded 0\.50.*0\.39.*2 levels recorded$/);
+    expect(textOf(2)).toMatch(/1 level recorded 0\.50/);
+    expect(textOf(1)).not.toContain('recorded');
   });
 
   test('says that a book is not known exactly where the heat map shows none', () => {

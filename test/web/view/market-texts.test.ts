@@ -49,20 +49,27 @@ test('an instant and a title have the date where the day differs from that of th
 describe('the recorded part of a market', () => {
   const [start, end] = ['2026-04-16T08:05:00.000Z', '2026-04-16T08:10:00.000Z'];
   const text = (up: number, down: number, last = '2026-04-16T08:09:15.000Z') => {
-    const counts = { count: 5, oneSided: 0, crossed: 0, last };
-    const outcomes = [up, down].map((recordedSeconds) => ({ ...counts, recordedSeconds }));
+    const counts = { oneSided: 0, crossed: 0, last };
+    const outcomes = ([up, down] as const).map((recordedSeconds, nth) => {
+      return { ...counts, outcome: nth === 0 ? 'up' : 'down', count: recordedSeconds < 0 ? 0 : 5, recordedSeconds };
+    });
     const times = { startTime: start, endTime: end, windowSeconds: 300, recordedSeconds: Math.max(up, down) };
     return coverageText({ ...times, outcomes, gapCount: 0 } as never);
   };
 
   test.each([
     [288.4, 288.9, 'recorded 288 s of 300 s, 10 snapshots'],
-    [168.7, 288.9, 'recorded up 168 s, down 288 s, together 288 s of 300 s, 10 snapshots'],
-    [288.9, 0, 'recorded up 288 s, down 0 s, together 288 s of 300 s, 10 snapshots'],
+    [168.7, 288.9, 'recorded 288 s of 300 s (up 168 s, down 288 s), 10 snapshots'],
+    [288.9, 0, 'recorded 288 s of 300 s (up 288 s, down 0 s), 10 snapshots'],
+    [288.9, -1, 'recorded 288 s of 300 s, up only, 5 snapshots'],
+    [-1, 288.9, 'recorded 288 s of 300 s, down only, 5 snapshots'],
     [300, 300, 'recorded 300 s of 300 s, 10 snapshots, no gaps'],
-  ])('of %d s of up and %d s of down says it by outcome where whole seconds differ', (up, down, expected) => {
-    expect(text(up, down)).toBe(expected);
-  });
+  ])(
+    'of %d s of up and %d s of down (-1: no book) says it by outcome where whole seconds differ',
+    (up, down, expected) => {
+      expect(text(up, down)).toBe(expected);
+    },
+  );
 
   test('says that all books are of before the window, and until when', () => {
     expect(text(0, 0, '2026-04-15T09:11:30.500Z')).toBe(

@@ -4,6 +4,7 @@ import { decimalPlaces, runningSums } from '../../../domain/decimal.ts';
 import { spreadOf } from '../../../domain/quote.ts';
 import { clockText } from './market-texts.ts';
 import type { OwnOrder } from './own-orders.ts';
+import { countText } from './view-texts.ts';
 
 interface LadderContent {
   readonly outcome: string;
@@ -13,6 +14,8 @@ interface LadderContent {
   readonly unknown: string | undefined;
   /** Those of the accounts of a replay; they are not in the book. */
   readonly own: readonly OwnOrder[];
+  /** The levels of each side that were asked for. */
+  readonly depth: number;
   /** The start of the market. */
   readonly startMs: number;
 }
@@ -20,7 +23,7 @@ interface LadderContent {
 type Texts = Readonly<Record<'prices' | 'shares', Intl.NumberFormat>>;
 
 /** The reason why the book is not known, the last book, and the open orders of the outcome. */
-export function Ladder({ outcome, snapshot, unknown, own, startMs }: LadderContent) {
+export function Ladder({ outcome, snapshot, unknown, own, depth, startMs }: LadderContent) {
   const name = outcome === 'up' ? 'Up' : 'Down';
   const open = own.filter((order) => order.isOpen && order.outcome === outcome);
   return (
@@ -30,7 +33,7 @@ export function Ladder({ outcome, snapshot, unknown, own, startMs }: LadderConte
           {name}: {unknown}
         </p>
       )}
-      {snapshot !== undefined && <Levels {...{ outcome, name, snapshot, startMs }} />}
+      {snapshot !== undefined && <Levels {...{ outcome, name, snapshot, depth, startMs }} />}
       {open.map(({ side, shares, price }) => (
         <p class="small">{`${name}, open: ${side} ${shares} at ${price}`}</p>
       ))}
@@ -40,11 +43,12 @@ export function Ladder({ outcome, snapshot, unknown, own, startMs }: LadderConte
 
 type LevelsContent = Readonly<Record<'outcome' | 'name', string>> & {
   readonly snapshot: Snapshot;
+  readonly depth: number;
   readonly startMs: number;
 };
 
 /** Asks above bids, the best prices in the middle. */
-function Levels({ outcome, name, snapshot, startMs }: LevelsContent) {
+function Levels({ outcome, name, snapshot, depth, startMs }: LevelsContent) {
   const { bids, asks } = snapshot;
   const all = [...bids, ...asks];
   const texts = {
@@ -69,7 +73,7 @@ function Levels({ outcome, name, snapshot, startMs }: LevelsContent) {
           </th>
         </tr>
       </thead>
-      {sideOf('asks', asks.map((level, nth) => rowOf('ask', level, texts, askSums[nth]!, most)).toReversed())}
+      {sideOf('asks', asks.map((level, nth) => rowOf('ask', level, texts, askSums[nth]!, most)).toReversed(), depth)}
       <tbody class="middle">
         <tr>
           <td colSpan={3}>{spreadText(bids[0], asks[0])}</td>
@@ -78,23 +82,26 @@ function Levels({ outcome, name, snapshot, startMs }: LevelsContent) {
       {sideOf(
         'bids',
         bids.map((level, nth) => rowOf('bid', level, texts, bidSums[nth]!, most)),
+        depth,
       )}
     </table>
   );
 }
 
-function sideOf(name: string, rows: readonly JSX.Element[]) {
+/** The levels of a side; at its far end, how many there are if more were asked for. */
+function sideOf(name: 'asks' | 'bids', rows: readonly JSX.Element[], depth: number) {
+  const end = rows.length < depth && (
+    <tr>
+      <td colSpan={3} class="quiet">
+        {rows.length === 0 ? `no ${name}` : `${countText(rows.length, 'level')} recorded`}
+      </td>
+    </tr>
+  );
   return (
     <tbody class={name}>
-      {rows.length > 0 ? (
-        rows
-      ) : (
-        <tr>
-          <td colSpan={3} class="quiet">
-            no {name}
-          </td>
-        </tr>
-      )}
+      {name === 'asks' && end}
+      {rows}
+      {name === 'bids' && end}
     </tbody>
   );
 }

@@ -38,6 +38,7 @@ export function Ladders({ explorer, shown }: MarketContent) {
             <Ladder
               key={outcome}
               {...{ outcome, snapshot, unknown }}
+              depth={ladders.query.depth}
               own={explorer.own.value}
               startMs={state.startMs}
             />
