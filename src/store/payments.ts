@@ -44,9 +44,6 @@ export const DELETE_OLD_QUOTES = `DELETE FROM payment_quotes WHERE expires_ms < 
 export const FIND_PAYMENT = `${SELECT} WHERE p.network = ? AND p.asset = ? AND payer = ? AND nonce = ?`;
 export const FIND_PAYMENT_OF_QUOTE = `${SELECT} WHERE quote_id = ?`;
 /** The payments that were mined and not refunded, by month of UTC, network and token; the latest month first. */
-const SUM_PAYMENTS = `SELECT strftime('%Y-%m', settled_ms / 1000, 'unixepoch') AS month, p.network, p.asset,
-  COUNT(*) AS payments, SUM(price_cents) AS cents FROM payments AS p JOIN payment_quotes AS q USING (quote_id)
-  LEFT JOIN refunds USING (payment_id) WHERE state IN ('settled', 'final') AND refund_hash IS NULL GROUP BY month, p.network, p.asset ORDER BY month DESC, cents DESC LIMIT ?`;
 export const FIND_IDENTIFIED_PAYMENT = `${SELECT} WHERE payment_id =
   (SELECT i.payment_id FROM payment_identifiers AS i WHERE i.account_id = ? AND identifier = ?)`;
 export const LIST_PAYMENTS_OF_ACCOUNT = `${SELECT} WHERE p.account_id = ? AND ${BEFORE} ORDER BY sequence DESC LIMIT ?`;
@@ -65,14 +62,6 @@ export const COUNT_PENDING_PAYMENTS = `SELECT COUNT(*) AS pending FROM payments
 
 const ID_BYTES = 8;
 
-/** The sum of the payments that were mined and not refunded in a month of UTC, in one token of one network. */
-export interface Revenue extends Pick<PaymentQuote, 'network' | 'asset'> {
-  /** `2026-11`. */
-  readonly month: string;
-  readonly payments: number;
-  readonly cents: number;
-}
-
 /** Quotes and payments. All methods that change one belong in a write transaction. */
 export class Payments {
   readonly #sql;
@@ -89,7 +78,6 @@ export class Payments {
       get: database.query<PaymentRow, [string]>(`${SELECT} WHERE payment_id = ?`),
       find: database.query<PaymentRow, [string, string, string, string]>(FIND_PAYMENT),
       ofQuote: database.query<PaymentRow, [string]>(FIND_PAYMENT_OF_QUOTE),
-      sum: database.query<Revenue, [number]>(SUM_PAYMENTS),
       listOfAccount: database.query<PaymentRow, [number, string, number]>(LIST_PAYMENTS_OF_ACCOUNT),
       list: database.query<PaymentRow, [string, number]>(LIST_PAYMENTS),
       findUnderway: database.query<PaymentRow, [number, string, InstantMs]>(FIND_UNDERWAY),
@@ -199,11 +187,6 @@ export class Payments {
 
   ofQuote(quoteId: string): Payment | undefined {
     return toPayment(this.#sql.ofQuote.get(quoteId));
-  }
-
-  /** At most `limit` sums of the payments that were mined, the latest month first. */
-  revenue(limit: number): Revenue[] {
-    return this.#sql.sum.all(limit);
   }
 
   /** At most `limit` payments, of an account if given, that were made before the payment `beforeId`; the latest first. */

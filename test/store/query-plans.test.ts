@@ -26,6 +26,7 @@ import { FIRST_CHANGED, NEXT_CHANGED } from '../../src/store/publisher.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
 import { BOOKS_OF_WINDOW, GAPS_OF_WINDOW, RECORDED_WINDOW } from '../../src/store/recorded-times.ts';
 import { PRESENT_MARKET } from '../../src/store/restore-markets.ts';
+import { LAST_PAYMENT_OF_TURN } from '../../src/store/revenue.ts';
 import * as sealedFiles from '../../src/store/sealed-files.ts';
 import { SERIES_OF_MARKET, UNSEALED_MARKETS } from '../../src/store/sealing.ts';
 import { LIST_COIN_SERIES, NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
@@ -349,6 +350,13 @@ test.each<[string, string, ...string[]]>([
     'LIST_AUDIT_OF_ACCOUNT_AND_ACTION',
     audit.LIST_AUDIT_OF_ACCOUNT_AND_ACTION,
     'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
+  ],
+  [
+    'LAST_PAYMENT_OF_TURN',
+    LAST_PAYMENT_OF_TURN,
+    'CO-ROUTINE (subquery-',
+    'SEARCH payments USING INTEGER PRIMARY KEY (rowid>?)',
+    'SEARCH (subquery-',
   ],
   [
     'LAST_OF_TURN',

@@ -3,8 +3,8 @@ import type { GasReading } from '../../chain/gas-watch.ts';
 import type { Payment } from '../../domain/payment.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Hash } from '../../http/pages/copyable.tsx';
-import type { Revenue } from '../../store/payments.ts';
 import type { Registry } from '../../store/registry.ts';
+import { type Revenue, revenueOf } from '../../store/revenue.ts';
 import { List } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
@@ -22,11 +22,15 @@ export const PAYMENTS_PATH = '/admin/payments';
 const SUMS_MAX = 24;
 
 /** GET /admin/payments?account={address or id}&before. */
-export function paymentList({ registry, billing }: WebDeps, person: Person, { query }: PageRequest): Answer {
+export async function paymentList(
+  { registry, billing }: WebDeps,
+  person: Person,
+  { query }: PageRequest,
+): Promise<Answer> {
   const { payments, database } = registry;
   const { accountId, unknown } = filteredAccount(registry, query);
   const gas = billing?.gas.readings ?? [];
-  const sums = database.read(() => payments.revenue(Number.MAX_SAFE_INTEGER));
+  const sums = await revenueOf(registry);
   const sumOf = (field: 'payments' | 'cents') => sums.reduce((sum, one) => sum + one[field], 0);
   return personPage(
     person,
