@@ -127,6 +127,33 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.setViewportSize({ width: 1280, height: 1600 });
   });
 
+  test('A search has columns of the coin and of the length where the markets differ in them; buttons move a list that scrolls by what is seen.', async () => {
+    const headings = async () =>
+      await page.evaluate<string[]>(
+        "[...document.querySelectorAll('.markets th')].slice(0, 4).map((one) => one.innerText)",
+      );
+    await open('?search=updown');
+    await until(page, "document.querySelector('.markets .length') !== null");
+    expect(await headings()).toEqual(['Market (UTC) ↓', 'Coin', 'Length', 'Up mid']);
+    const row = (await marketsOf('eth', '&tf=4h'))[0]!;
+    await page.locator('input[type=search]').fill(row.slug);
+    await seeRows(page, [row]);
+    expect(await headings()).toEqual(['Market (UTC) ↓', 'Up mid', 'Winner', 'Snapshots']);
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await open('?search=updown-5m');
+    await until(page, "document.querySelector('.markets .coin') !== null");
+    expect((await headings())[2]).toBe('Up mid');
+    await open('?search=updown');
+    const place = async () => await page.evaluate<string>("document.querySelector('.list-end').innerText");
+    await until(page, "/^1–[0-9]+ of /.test(document.querySelector('.list-end')?.innerText)");
+    const last = Number((await place()).split(/[– ]/)[1]);
+    await page.getByRole('button', { name: /^Next$/ }).click();
+    await until(page, `document.querySelector('.list-end').innerText.startsWith('${last}–')`);
+    await page.getByRole('button', { name: /^Previous$/ }).click();
+    await until(page, "document.querySelector('.list-end').innerText.startsWith('1–')");
+    await page.setViewportSize({ width: 1280, height: 1600 });
+  });
+
   test('On a phone two lines of choices are above the list, which says how many markets there are, and a button clears the search.', async () => {
     await page.setViewportSize({ width: 375, height: 812 });
     const lines = `[...new Set([...document.querySelectorAll('.browse-page :is(.tabs, .search input, summary)')]

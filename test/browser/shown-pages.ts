@@ -85,7 +85,13 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byAnyone('clients', '/sdk'),
   byAnyone('reference', '/docs', { isForeign: true }),
   { name: 'replay', path: ({ replayOrigin }) => replayOrigin },
-  byAnyone('view-key', '/view', { prepare: async (page) => await page.locator('.key-form input').waitFor() }),
+  byAnyone('view-key', '/view', {
+    async prepare(page) {
+      await page.locator('.key-form input').waitFor();
+      // A browser loads the picture once it is seen.
+      await page.evaluate("document.querySelector('.preview img')?.decode()");
+    },
+  }),
   { name: 'view-replay', path: ({ replayOrigin }) => `${replayOrigin}/view`, prepare: seeMidpoints },
   {
     name: 'market-replay',

@@ -12,6 +12,7 @@ import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
 import { contentPx, type ListSize, type RowWindow, rowWindow, scrolledTo, seenRows } from './row-window.ts';
 import { openView } from './shown-page.ts';
 import { Sparkline, shownMidpoints } from './sparkline.tsx';
+import { ToolButton } from './tool-button.tsx';
 import { countText } from './view-texts.ts';
 
 /** Rows in the document above and below those that are visible. */
@@ -33,6 +34,8 @@ interface Column {
   readonly sort?: SortedBy;
   /** The column is hidden until a row has a value; undefined: it never is. */
   readonly hasValue?: (market: ListedMarket) => boolean;
+  /** The column is only in a search, and hidden until two rows differ in this. */
+  readonly differs?: (market: ListedMarket) => string;
   readonly cell: (row: ShownRow) => ComponentChildren;
 }
 
@@ -49,6 +52,18 @@ const COLUMNS: readonly Column[] = [
         </a>
       );
     },
+  },
+  {
+    name: 'coin',
+    heading: 'Coin',
+    differs: ({ symbol }) => symbol,
+    cell: ({ market }) => market.symbol.toUpperCase(),
+  },
+  {
+    name: 'length',
+    heading: 'Length',
+    differs: ({ timeframe }) => timeframe,
+    cell: ({ market }) => market.timeframe,
   },
   {
     name: 'mid',
@@ -126,17 +141,20 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   const isAll = useSignal(true);
   /** The row that the keyboard is at. */
   const at = useSignal(0);
-  /** Columns with a value: only more of them while the list is scrolled. */
+  /** Columns that were shown: only more of them while the list is scrolled. */
   const filled = useRef(new Set<Column>());
   const size: ListSize = { count: list.count ?? 0, ...sizes.value };
   const { first, end, topPx } = rowWindow(scrollTop.value, size, AROUND);
   const { rowPx, viewPx } = size;
-  const { sort } = recordings.query.value;
+  const { sort, search } = recordings.query.value;
   const indexes = Array.from({ length: end - first }, (_, i) => first + i);
   const markets = indexes.flatMap((index) => list.row(index) ?? []);
+  const isSeen = ({ hasValue, differs }: Column) =>
+    differs === undefined
+      ? hasValue === undefined || markets.some(hasValue)
+      : search !== '' && new Set(markets.map(differs)).size > 1;
   const columns = COLUMNS.filter(
-    (column) =>
-      !column.hasValue || filled.current.has(column) || (markets.some(column.hasValue) && filled.current.add(column)),
+    (column) => filled.current.has(column) || (isSeen(column) && filled.current.add(column)),
   );
   /** At least as many as are in the document at once. */
   const pool = Math.ceil(viewPx / rowPx) + 1 + 2 * AROUND;
@@ -200,6 +218,8 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   };
 
   const isShown = at.value >= first && at.value < end;
+  const seen = isAll.value ? undefined : seenRows(scrollTop.value, size);
+  const turn = (direction: -1 | 1) => scroller.current!.scrollBy({ top: direction * (viewPx - rowPx) });
   return (
     <div class="card flush">
       <div ref={ruler} class="market ruler" aria-hidden="true" />
@@ -248,7 +268,19 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
           ))}
         </tbody>
       </table>
-      <p class="quiet small list-end">{placeText(list, isAll.value ? undefined : seenRows(scrollTop.value, size))}</p>
+      <div class="row spread list-foot">
+        <p class="quiet small list-end">{placeText(list, seen)}</p>
+        {seen !== undefined && (
+          <div class="row">
+            <ToolButton isDisabled={seen.first === 0} onClick={() => turn(-1)}>
+              Previous
+            </ToolButton>
+            <ToolButton isDisabled={seen.end === size.count} onClick={() => turn(1)}>
+              Next
+            </ToolButton>
+          </div>
+        )}
+      </div>
     </div>
   );
 }

@@ -33,6 +33,7 @@ export type ListedMarket = Pick<
       | 'conditionId'
       | 'slug'
       | 'symbol'
+      | 'timeframe'
       | 'startTime'
       | 'endTime'
       | 'closed'
