@@ -98,7 +98,7 @@ const COMPARED: Readonly<Record<string, (word: string) => Promise<readonly strin
   },
   'the form of a tier': async (word) => {
     const { archive, registry } = place;
-    const form = new URLSearchParams({ id: newTier().id, name: 'Gold', rpm: '60', coins: word, 'all-routes': 'on' });
+    const form = new URLSearchParams({ id: newTier().id, name: 'Gold', rpm: '60', coin: word, routes: 'all' });
     const change = { registry, nowMs: NOW_MS };
     return createTier(change, tierOf(form), () => archive.recordedCoins.symbols()).coins ?? [];
   },

@@ -130,7 +130,7 @@ function priced(tier: Tier, { monthlyPriceUsd, priceNote }: TierEdit): Tier {
   return priceNote === undefined ? tier : { ...tier, monthlyPriceUsd: undefined, priceNote: priceNote || undefined };
 }
 
-function refuseInvalid({ name, routes, requestsPerMinute, monthlyPriceUsd, priceNote }: Tier, place = 1): void {
+function refuseInvalid({ name, coins, routes, requestsPerMinute, monthlyPriceUsd, priceNote }: Tier, place = 1): void {
   refuseUnprintableName(name);
   refuseUnprintableName(priceNote, 'note');
   const refusal = [
@@ -138,6 +138,7 @@ function refuseInvalid({ name, routes, requestsPerMinute, monthlyPriceUsd, price
       isFrom(1, requestsPerMinute, REQUESTS_PER_MINUTE_MAX),
       `requests per minute must be 1 to ${REQUESTS_PER_MINUTE_MAX}`,
     ],
+    [coins?.length !== 0, 'a tier has at least one coin'],
     [
       routes === undefined || (routes.length > 0 && routes.every((route) => GRANTS.some((grant) => grant === route))),
       `routes must be of ${GRANTS.join(', ')}`,

@@ -39,13 +39,13 @@ test('A running server uses every change by an admin with the next request.', as
     const answer = await fetch(`${server.origin}/v1${path}`, { headers: { authorization: `Bearer ${key}` } });
     return [answer.status, answer.headers.get('x-ratelimit-limit')];
   };
-  const free = { id: 'free', name: 'Free', coins: 'btc', rpm: '10', price: '0', note: '', place: '1' };
+  const free = { id: 'free', name: 'Free', coin: 'btc', rpm: '10', pricing: 'amount', price: '0', place: '1' };
 
   expect([await asked('/btc/markets'), await asked('/eth/markets')]).toEqual([
     [200, '10'],
     [403, '10'],
   ]);
-  await change('/tiers/change', { ...free, coins: 'eth', rpm: '77', route: 'markets' });
+  await change('/tiers/change', { ...free, coin: 'eth', rpm: '77', route: 'markets' });
   expect([await asked('/btc/markets'), await asked('/eth/markets')]).toEqual([
     [403, '77'],
     [200, '77'],

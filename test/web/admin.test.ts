@@ -293,7 +293,16 @@ describe('The pages of administration', () => {
   });
 
   const tier = (fields: Readonly<Record<string, string>>) => ({
-    ...{ id: 'gold', name: 'Gold', rpm: '1200', coins: 'all', 'all-routes': 'on', price: '49.5', note: '', place: '' },
+    ...{
+      id: 'gold',
+      name: 'Gold',
+      rpm: '1200',
+      coins: 'all',
+      routes: 'all',
+      pricing: 'amount',
+      price: '49.5',
+      place: '',
+    },
     ...fields,
   });
 
@@ -312,15 +321,21 @@ describe('The pages of administration', () => {
       ...{ monthlyPriceUsd: 49.5, priceNote: undefined, retiredMs: undefined },
     });
     const { text } = await admin.open('/admin/tiers/gold');
-    for (const shown of ['name="name" value="Gold"', 'name="coins" value="all"', 'name="price" value="49.50"']) {
+    for (const shown of [
+      'name="name" value="Gold"',
+      'name="coins" value="all" checked',
+      'name="price" value="49.50"',
+    ]) {
       expect(text).toContain(shown);
     }
     expect(text).toContain('name="place" value="2"');
-    expect(text).toContain('<input type="checkbox" name="all-routes" checked');
+    for (const chosen of ['name="routes" value="all" checked', 'name="pricing" value="amount" checked']) {
+      expect(text).toContain(chosen);
+    }
     const form = new URLSearchParams(
-      tier({ name: '<Gold>', rpm: '5', coins: 'BTC, eth, btc', price: '', note: 'ask' }),
+      tier({ name: '<Gold>', rpm: '5', coins: 'only', routes: 'only', pricing: 'note', note: 'ask' }),
     );
-    form.delete('all-routes');
+    for (const coin of ['btc', 'eth']) form.append('coin', coin);
     for (const route of ['quotes', 'export']) form.append('route', route);
     form.set('place', '9');
     expect((await admin.post('/admin/tiers/change', form)).status).toBe(303);
@@ -331,7 +346,9 @@ describe('The pages of administration', () => {
     expect(lastEntry()).toMatchObject({ action: 'tier.set', actorId: root.id, detail: { tier: 'gold', place: 9 } });
     key('golden@example.com', 'gold');
     const changed = await admin.open('/admin/tiers/gold');
-    expect(changed.text.match(/name="route" value="\w+" checked/g)).toEqual([
+    expect(changed.text.match(/name="(?:coin|route)" value="\w+" checked/g)).toEqual([
+      'name="coin" value="btc" checked',
+      'name="coin" value="eth" checked',
       'name="route" value="quotes" checked',
       'name="route" value="export" checked',
     ]);
@@ -345,9 +362,9 @@ describe('The pages of administration', () => {
       Accounts: '0',
       Keys: '1',
     });
-    expect((await change('/tiers/change', tier({ price: '' }))).status).toBe(303);
+    expect((await change('/tiers/change', tier({ pricing: 'note', note: '' }))).status).toBe(303);
     expect(registry.tiers.find('gold')).toMatchObject({ monthlyPriceUsd: undefined, priceNote: undefined });
-    expect((await change('/tiers/create', tier({ id: 'plain', price: '' }))).status).toBe(303);
+    expect((await change('/tiers/create', tier({ id: 'plain', pricing: 'note' }))).status).toBe(303);
   });
 
   test.each<[Readonly<Record<string, string>>, string]>([
@@ -355,31 +372,29 @@ describe('The pages of administration', () => {
     [{ rpm: '0' }, 'requests per minute must be 1 to 1000000'],
     [{ rpm: '1e3' }, 'requests per minute must be'],
     [{ rpm: '1000001' }, 'requests per minute must be'],
-    [{ coins: '' }, 'this is not a known coin: the known coins are bnb, btc'],
-    [{ coins: 'btc;eth' }, 'this is not a known coin: the known coins are bnb, btc'],
-    [{ coins: 'account' }, "'account' is not a known coin: the known coins are bnb, btc"],
+    [{ coins: 'only' }, 'a tier has at least one coin'],
+    [{ coins: 'only', coin: 'btc;eth' }, 'this is not a known coin: the known coins are bnb, btc'],
+    [{ coins: 'only', coin: 'account' }, "'account' is not a known coin: the known coins are bnb, btc"],
     [{ price: '-1' }, 'the price must be an amount'],
     [{ price: '1.005' }, 'the price must be an amount'],
     [{ price: '0x10' }, 'the price must be an amount'],
-    [{ note: 'ask' }, 'a tier has a price or a note'],
+    [{ price: '' }, 'the price must be an amount'],
     [{ place: '0' }, 'the place in the catalog must be'],
     [{ place: '1.5' }, 'the place in the catalog must be'],
-    [{ 'all-routes': '' }, 'routes must be'],
-    [{ route: 'charts', 'all-routes': '' }, 'routes must be'],
+    [{ routes: 'only' }, 'routes must be'],
+    [{ route: 'charts', routes: 'only' }, 'routes must be'],
   ])('A refused form of an admin keeps what was typed, and a tier has a route. (%j)', async (fields, sentence) => {
     const before = registry.tiers.all();
     const typed = new URLSearchParams(tier({ id: 'silver', name: 'Silver', ...fields }));
-    if (fields['all-routes'] === '') typed.delete('all-routes');
     const words = `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
     const created = await admin.post('/admin/tiers/create', typed);
     typed.set('id', 'pro');
     const changed = await admin.post('/admin/tiers/change', typed);
     for (const { status, text } of [created, changed]) {
       expect([status, text]).toEqual([400, expect.stringContaining(words)]);
-      for (const name of ['name', 'rpm', 'coins', 'price', 'note', 'place']) {
-        expect(typedIn(text, name)).toBe(typed.get(name)!);
-      }
-      expect(text.includes('name="all-routes" checked')).toBe(typed.has('all-routes'));
+      for (const name of ['name', 'rpm', 'price', 'place']) expect(typedIn(text, name)).toBe(typed.get(name)!);
+      for (const name of ['coins', 'routes'])
+        expect(text).toContain(`name="${name}" value="${typed.get(name)}" checked`);
     }
     expect(created.text).toContain('<h2>Add a tier</h2>');
     expect(registry.tiers.all()).toEqual(before);

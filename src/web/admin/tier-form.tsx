@@ -1,12 +1,13 @@
 import type { NewTier } from '../../account/tier-catalog.ts';
+import { COIN_ALIASES } from '../../domain/coin.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX, type Tier } from '../../domain/tier.ts';
+import type { Archive } from '../../store/archive.ts';
 import { Field, Form } from '../form.tsx';
 import type { RefusedForm } from '../posted-form.ts';
-import { grantedText } from '../tier-texts.ts';
 
 /** The fields of a new tier, before anything is typed. */
-export const NEW_TIER_FIELDS = new URLSearchParams({ coins: 'all', 'all-routes': 'on', rpm: '60' });
+export const NEW_TIER_FIELDS = new URLSearchParams({ coins: 'all', routes: 'all', pricing: 'note', rpm: '60' });
 
 /** The fields that a form of this tier begins with. `place`: undefined for a retired tier. */
 export function fieldsOf(tier: Tier, place: number | undefined): URLSearchParams {
@@ -14,12 +15,14 @@ export function fieldsOf(tier: Tier, place: number | undefined): URLSearchParams
   const fields = new URLSearchParams({
     name,
     rpm: String(requestsPerMinute),
-    coins: grantedText(coins),
+    coins: coins === undefined ? 'all' : 'only',
+    routes: routes === undefined ? 'all' : 'only',
+    pricing: monthlyPriceUsd === undefined ? 'note' : 'amount',
     price: monthlyPriceUsd?.toFixed(2) ?? '',
     note: priceNote ?? '',
     place: String(place ?? ''),
   });
-  if (routes === undefined) fields.set('all-routes', 'on');
+  for (const coin of coins ?? []) fields.append('coin', coin);
   for (const route of routes ?? []) fields.append('route', route);
   return fields;
 }
@@ -27,17 +30,24 @@ export function fieldsOf(tier: Tier, place: number | undefined): URLSearchParams
 /** The tier that a form describes. A text that is no number is NaN, which the catalog refuses. */
 export function tierOf(form: URLSearchParams): NewTier {
   const field = (name: string) => form.get(name)?.trim() ?? '';
-  const [coins, price, note, place] = [field('coins').toLowerCase(), field('price'), field('note'), field('place')];
+  const [price, place] = [field('price'), field('place')];
+  const some = (name: string, item: string) => (field(name) === 'all' ? undefined : form.getAll(item));
   return {
     id: field('id'),
     name: field('name'),
     requestsPerMinute: parsePlainInteger(field('rpm')) ?? Number.NaN,
-    coins: coins === 'all' ? undefined : [...new Set(coins.split(',').map((coin) => coin.trim()))],
-    routes: form.has('all-routes') ? undefined : form.getAll('route'),
-    ...(price !== '' && { monthlyPriceUsd: /^\d+(?:\.\d+)?$/.test(price) ? Number(price) : Number.NaN }),
-    ...((note !== '' || price === '') && { priceNote: note }),
+    coins: some('coins', 'coin'),
+    routes: some('routes', 'route'),
+    ...(field('pricing') === 'amount'
+      ? { monthlyPriceUsd: /^\d+(?:\.\d+)?$/.test(price) ? Number(price) : Number.NaN }
+      : { priceNote: field('note') }),
     ...(place !== '' && { place: parsePlainInteger(place) ?? Number.NaN }),
   };
+}
+
+/** The coins of the venue, the recorded ones, and those that a tier has already. */
+export function coinsToChoose({ recordedCoins }: Archive, kept: readonly string[] = []): string[] {
+  return [...new Set([...Object.keys(COIN_ALIASES), ...recordedCoins.symbols(), ...kept])].sort();
 }
 
 interface TierFormContent {
@@ -47,10 +57,12 @@ interface TierFormContent {
   readonly values: URLSearchParams;
   readonly refused: RefusedForm | undefined;
   readonly hasPlace: boolean;
+  /** The coins to choose from. */
+  readonly coins: readonly string[];
 }
 
 /** All fields of a tier, for a new one or a change. */
-export function TierForm({ id, values: before, refused, hasPlace }: TierFormContent) {
+export function TierForm({ id, values: before, refused, hasPlace, coins }: TierFormContent) {
   const isNew = id === undefined;
   const values = refused?.typed ?? before;
   const value = (name: string) => ({ name, value: values.get(name) ?? '', refused });
@@ -78,15 +90,6 @@ export function TierForm({ id, values: before, refused, hasPlace }: TierFormCont
         >
           For each key.
         </Field>
-        <Field {...value('coins')} label="Coins" required autocomplete="off">
-          For example btc, eth. Or all.
-        </Field>
-        <Field {...value('price')} label="Price of 30 days in USD" type="number" min={0} step="0.01">
-          Leave it empty for a tier without a price.
-        </Field>
-        <Field {...value('note')} label="Text in place of a price" maxLength={100} autocomplete="off">
-          For example on request.
-        </Field>
         {hasPlace && (
           <Field {...value('place')} label="Rank" type="number" min={1}>
             1 is the lowest tier. An account with several has the highest.{isNew && ' Leave it empty for the highest.'}
@@ -94,17 +97,60 @@ export function TierForm({ id, values: before, refused, hasPlace }: TierFormCont
         )}
       </div>
       <fieldset class="choices">
-        <legend>Routes</legend>
-        <label>
-          <input type="checkbox" name="all-routes" checked={values.has('all-routes')} /> all, also new ones
-        </label>
-        <span class="quiet">or only:</span>
-        {GRANTS.map((route) => (
-          <label key={route}>
-            <input type="checkbox" name="route" value={route} checked={values.has('route', route)} /> {route}
+        <legend>Price</legend>
+        <Radio name="pricing" value="amount" values={values} label="An amount for 30 days" />
+        <Radio name="pricing" value="note" values={values} label="A text in place of it" />
+        <div class="fields amount">
+          <Field {...value('price')} label="USD" type="number" min={0} step="0.01" />
+        </div>
+        <div class="fields note">
+          <Field {...value('note')} label="Text" maxLength={100} autocomplete="off" placeholder="on request" />
+        </div>
+      </fieldset>
+      <AllOrOnly legend="Coins" name="coins" item="coin" options={coins} values={values} />
+      <AllOrOnly legend="Routes" name="routes" item="route" options={GRANTS} values={values} />
+    </Form>
+  );
+}
+
+interface RadioContent {
+  readonly name: string;
+  readonly value: string;
+  readonly values: URLSearchParams;
+  readonly label: string;
+}
+
+function Radio({ name, value, values, label }: RadioContent) {
+  return (
+    <label>
+      <input type="radio" name={name} value={value} checked={values.get(name) === value} /> {label}
+    </label>
+  );
+}
+
+interface AllOrOnlyContent {
+  readonly legend: string;
+  readonly name: string;
+  /** The field of each option. */
+  readonly item: string;
+  readonly options: readonly string[];
+  readonly values: URLSearchParams;
+}
+
+/** A choice of all or of some. The style sheet shows the options only while some are chosen. */
+function AllOrOnly({ legend, name, item, options, values }: AllOrOnlyContent) {
+  return (
+    <fieldset class="choices">
+      <legend>{legend}</legend>
+      <Radio name={name} value="all" values={values} label="All, also new ones" />
+      <Radio name={name} value="only" values={values} label="Only some" />
+      <div class="row only">
+        {options.map((option) => (
+          <label key={option}>
+            <input type="checkbox" name={item} value={option} checked={values.has(item, option)} /> {option}
           </label>
         ))}
-      </fieldset>
-    </Form>
+      </div>
+    </fieldset>
   );
 }

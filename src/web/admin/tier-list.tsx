@@ -7,7 +7,7 @@ import { type RefusedForm, refusedForm } from '../posted-form.ts';
 import { type Column, Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { byLimit, grantedText, priceText } from '../tier-texts.ts';
-import { NEW_TIER_FIELDS, TierForm, tierOf } from './tier-form.tsx';
+import { coinsToChoose, NEW_TIER_FIELDS, TierForm, tierOf } from './tier-form.tsx';
 
 export const TIERS_PATH = '/admin/tiers';
 
@@ -21,7 +21,7 @@ export const addTier = posted(({ person, request, change, form, ...deps }) => {
 
 /** GET /admin/tiers?add. With it, or `refused`, the page begins with the form of a new tier. */
 export async function tierList(
-  { registry, nowMs }: WebDeps,
+  { registry, archive, nowMs }: WebDeps,
   person: Person,
   { query }: PageRequest,
   refused?: RefusedForm,
@@ -49,7 +49,7 @@ export async function tierList(
         <>
           <h2>Add a tier</h2>
           <div class="card">
-            <TierForm values={NEW_TIER_FIELDS} refused={refused} hasPlace />
+            <TierForm values={NEW_TIER_FIELDS} refused={refused} hasPlace coins={coinsToChoose(archive)} />
           </div>
           <h2>The catalog</h2>
         </>

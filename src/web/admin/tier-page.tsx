@@ -9,7 +9,7 @@ import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
 import { AccountLink } from './shown-account.tsx';
-import { fieldsOf, TierForm, tierOf } from './tier-form.tsx';
+import { coinsToChoose, fieldsOf, TierForm, tierOf } from './tier-form.tsx';
 import { TIERS_PATH } from './tier-list.tsx';
 
 /** The number of accounts, and of keys, that the page lists. */
@@ -35,7 +35,7 @@ export const TIER_FORMS: PersonRoutes = {
 };
 
 /** Throws 'not-found'. */
-function pageOfTier({ registry, nowMs }: WebDeps, person: Person, id: string, refused?: RefusedForm): Answer {
+function pageOfTier({ registry, archive, nowMs }: WebDeps, person: Person, id: string, refused?: RefusedForm): Answer {
   const catalog = registry.database.read(() => registry.tiers.all());
   const tier = catalog.find((one) => one.id === id);
   if (tier === undefined) throw new DomainError('not-found', 'there is no such tier: open the list of tiers again');
@@ -55,7 +55,13 @@ function pageOfTier({ registry, nowMs }: WebDeps, person: Person, id: string, re
         </p>
       )}
       <div class="card">
-        <TierForm id={id} values={fieldsOf(tier, place)} refused={refused} hasPlace={place !== undefined} />
+        <TierForm
+          id={id}
+          values={fieldsOf(tier, place)}
+          refused={refused}
+          hasPlace={place !== undefined}
+          coins={coinsToChoose(archive, tier.coins)}
+        />
       </div>
       <Affected affected={affected} />
       {tier.retiredMs === undefined && <Retirement tier={tier} isOfNewAccounts={affected.isOfNewAccounts} />}
