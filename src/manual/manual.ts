@@ -1,4 +1,5 @@
 import accounts from './accounts.md' with { type: 'text' };
+import administration from './administration.md' with { type: 'text' };
 import agents from './agents.md' with { type: 'text' };
 import backtest from './backtest.md' with { type: 'text' };
 import notebookFile from './best-bid-and-ask.ipynb' with { type: 'file' };
@@ -23,6 +24,7 @@ import recordings from './recordings.md' with { type: 'text' };
 import replay from './replay.md' with { type: 'text' };
 import sdk from './sdk.md' with { type: 'text' };
 import segments from './segments.md' with { type: 'text' };
+import signIn from './sign-in.md' with { type: 'text' };
 import venue from './venue.md' with { type: 'text' };
 import viewer from './viewer.md' with { type: 'text' };
 
@@ -61,6 +63,8 @@ const TEXTS = {
     mappings,
     configuration,
     accounts,
+    'sign-in': signIn,
+    administration,
     payments,
     public: publicPage,
     operations,

@@ -121,7 +121,7 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
     })
     .replace('<h2', (heading) => (name === INDEX ? '' : partsOf(markdown)) + heading)
     .replace(
-      / href="([a-z]+)\.md(#[^"]*)?"/g,
+      / href="([a-z-]+)\.md(#[^"]*)?"/g,
       (_, page: string, anchor = '') => ` href="${manualPath(page)}${anchor}"`,
     );
   const isSearch = name === INDEX && search.trim() !== '';
