@@ -78,7 +78,7 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
       'VAT 8.1 %': '$3.71',
       Total: '$49.50',
       Paid: `${timeText(paid!.createdMs)} in TUSD on Anvil`,
-      Receipt: paid!.id,
+      Receipt: `${paid!.id} See the receipt`,
       Transaction: `${paid!.transaction} Copy the transaction`,
     });
     expect(rowsOf(text, 'Services')).toEqual([

@@ -123,7 +123,16 @@ export function invoicePage(
                 <Time ms={createdMs} /> in {tokenText(billing, quote)}
               </>
             ),
-            Receipt: anyAccount ? <code>{payment.id}</code> : <a href={`${PLAN_PATH}/${quote.id}`}>{payment.id}</a>,
+            Receipt: (
+              <>
+                <code>{payment.id}</code>{' '}
+                {!anyAccount && (
+                  <a class="screen-only" href={`${PLAN_PATH}/${quote.id}`}>
+                    See the receipt
+                  </a>
+                )}
+              </>
+            ),
             Transaction: transaction && <Transaction billing={billing} network={quote.network} hash={transaction} />,
             Refund: refund && <Transaction billing={billing} network={quote.network} hash={refund} />,
           }}
