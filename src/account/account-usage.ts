@@ -34,7 +34,7 @@ export interface AccountUsage extends SummedTime {
 }
 
 /** Keys that are read in one turn of the event loop: a year of them takes about 5 ms. */
-export const KEYS_A_TURN = 4;
+const KEYS_A_TURN = 4;
 
 /** The time that is summed. `fromMs` is rounded down to an interval; an earlier one is moved to 31 days before `toMs` by hour, 400 by day. */
 export function summedTime(range: UsageRange, nowMs: InstantMs): SummedTime {

@@ -2,9 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import type { InstantMs } from '../domain/instant.ts';
 import type { UsageCounts } from '../domain/usage.ts';
 import type { Registry } from '../store/registry.ts';
-import { DELETED_KEYS, type Usage, type UsageRow } from '../store/usage.ts';
-import { KEYS_A_TURN, type SummedTime, summedTime, type UsageRange } from './account-usage.ts';
+import { DELETED_KEYS, type Usage } from '../store/usage.ts';
+import { type SummedTime, summedTime, type UsageRange } from './account-usage.ts';
 import { LeadingUsage, type NamedUsage, UsageByName, UsageSeries } from './usage-series.ts';
+
+/** Keys, and rows of usage, that are read in one turn of the event loop: these take about a millisecond. A key has some thousand rows at most. */
+const KEYS_A_TURN = 32;
+const ROWS_A_TURN = 1000;
 
 /** The usage of all keys in the hours that begin from `fromMs` to `toMs`, by day. */
 export interface ServiceUsage extends SummedTime {
@@ -26,7 +30,7 @@ export interface ServiceSum {
 
 /**
  * The usage of each account and tier: a key counts for those that it has at `nowMs`. Accounts are read one after the other, a few keys in a
- * turn of the event loop; of an account only the sum is kept, so a year of 100,000 accounts fits in memory.
+ * turn; of an account only the sum is kept, so a year of 100,000 accounts fits in memory.
  */
 export async function serviceUsage(
   { apiKeys, newAccountTier }: Registry,
@@ -41,28 +45,33 @@ export async function serviceUsage(
   const deleted = new UsageSeries();
   let account = new UsageSeries();
   await usage.gather();
-  const read = (keyIds: readonly string[]) => usage.list(keyIds, fromMs, toMs, intervalMs);
-  const add = (row: UsageRow, owner: UsageSeries, tier: string | undefined) => {
-    for (const series of [total, owner]) series.add(row.startMs, row);
-    tiers.add(tier, row.startMs, row);
+  const add = (keyId: string, owner: UsageSeries, tier: string | undefined) => {
+    const rows = usage.list([keyId], fromMs, toMs, intervalMs);
+    for (const row of rows) {
+      for (const series of [total, owner]) series.add(row.startMs, row);
+      tiers.add(tier, row.startMs, row);
+    }
+    return rows.length;
   };
   let keys = apiKeys.ownersAfter(undefined, nowMs, KEYS_A_TURN);
   while (keys.length > 0) {
     const next = apiKeys.ownersAfter(keys.at(-1), nowMs, KEYS_A_TURN);
-    const rows = Map.groupBy(read(keys.map(({ id }) => id)), ({ keyId }) => keyId);
+    let rows = 0;
     for (const [i, { id, accountId, email, tier }] of keys.entries()) {
-      const isDeleted = email === null;
-      for (const row of rows.get(id) ?? []) {
-        add(row, isDeleted ? deleted : account, isDeleted ? undefined : (tier ?? newAccountTier));
+      if (email === null) rows += add(id, deleted, undefined);
+      else rows += add(id, account, tier ?? newAccountTier);
+      if (email !== null && (keys[i + 1] ?? next[0])?.accountId !== accountId) {
+        accounts.add(email, account);
+        account = new UsageSeries();
       }
-      if (isDeleted || (keys[i + 1] ?? next[0])?.accountId === accountId) continue;
-      accounts.add(email, account);
-      account = new UsageSeries();
+      if (rows < ROWS_A_TURN) continue;
+      rows = 0;
+      await setImmediate();
     }
     keys = next;
     await setImmediate();
   }
-  for (const row of read([DELETED_KEYS])) add(row, deleted, undefined);
+  add(DELETED_KEYS, deleted, undefined);
   accounts.add(undefined, deleted);
   const series = { account: accounts.series(), tier: tiers.list() };
   const sums = { account: accounts.sums(), tier: series.tier.map(({ name, series: { sum } }) => ({ name, sum })) };

@@ -176,34 +176,44 @@ test('Of many accounts the days of the seven with most requests are kept, and th
   );
 });
 
-test('Usage of all accounts is read four keys at a time, and other requests are answered in between.', async () => {
-  using held = temporaryArchive();
-  const { registry, activity } = held;
-  for (let key = 0; key < 40; key += 1) {
-    const account = `p${key}@example.com`;
-    const { apiKey } = createKey(registry, 0, {
-      account,
-      name: undefined,
-      tier: undefined,
-      requestsPerMinute: undefined,
-    });
-    activity.usage.count(apiKey.id, ROUTES[0]!, 200, 1, NOW_MS);
-  }
-  const read = spyOn(activity.usage, 'list');
-  const owners = spyOn(registry.apiKeys, 'ownersAfter');
-  let most = 0;
-  let turns = 0;
-  let isRead = false;
-  const turn = () => {
-    turns += 1;
-    most = Math.max(most, ...read.mock.calls.map(([keyIds]) => keyIds.length), read.mock.calls.length);
-    read.mockClear();
-    if (!isRead) setImmediate(turn);
-  };
-  setImmediate(turn);
-  await serviceUsage(registry, activity.usage, {}, NOW_MS);
-  isRead = true;
-  expect(turns).toBeGreaterThanOrEqual(10);
-  expect(most).toBe(4);
-  expect(Math.max(...owners.mock.results.map(({ value }) => (value as readonly unknown[]).length))).toBe(4);
-});
+test.each([
+  ['32 keys', 1, 100, 32],
+  ['one key with a year of five routes', 365, 6, 1],
+])(
+  'Usage of all accounts is read in turns of %s, and other requests are answered in between.',
+  async (_, days, count, keysATurn) => {
+    using held = temporaryArchive();
+    const { registry, activity } = held;
+    for (let key = 0; key < count; key += 1) {
+      const request = {
+        account: `p${key}@example.com`,
+        name: undefined,
+        tier: undefined,
+        requestsPerMinute: undefined,
+      };
+      const { id } = createKey(registry, 0, request).apiKey;
+      for (let day = 0; day < days; day += 1) {
+        for (let route = 0; route < 5; route += 1)
+          activity.usage.count(id, `/v1/${route}`, 200, 1, NOW_MS - day * DAY_MS);
+      }
+    }
+    activity.usage.flush(NOW_MS);
+    const read = spyOn(activity.usage, 'list');
+    const owners = spyOn(registry.apiKeys, 'ownersAfter');
+    let most = 0;
+    let isRead = false;
+    const turn = () => {
+      most = Math.max(most, read.mock.calls.length);
+      read.mockClear();
+      if (!isRead) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const { sums } = await serviceUsage(registry, activity.usage, { fromMs: NOW_MS - (days - 1) * DAY_MS }, NOW_MS);
+    isRead = true;
+    expect(sums.account.map(({ sum }) => sum.requests)).toEqual(Array.from({ length: count }, () => 5 * days));
+    expect(most).toBe(keysATurn);
+    expect(Math.max(...owners.mock.results.map(({ value }) => (value as readonly unknown[]).length))).toBe(
+      Math.min(count, 32),
+    );
+  },
+);
