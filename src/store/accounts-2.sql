@@ -29,8 +29,9 @@ UPDATE audit SET detail = json_object('from', a.email, 'to', a.email) FROM accou
 UPDATE audit SET detail = json_set(detail, '$.subject', NULL) FROM accounts AS a
   WHERE a.account_id = audit.account_id AND a.deleted_ms IS NOT NULL AND action IN ('identity.link', 'identity.unlink');
 
-CREATE INDEX audit_by_account ON audit (account_id);
-CREATE INDEX audit_by_action ON audit (action);
+CREATE INDEX audit_by_time ON audit (at_ms);
+CREATE INDEX audit_by_account ON audit (account_id, at_ms);
+CREATE INDEX audit_by_action ON audit (action, at_ms);
 CREATE INDEX audit_by_actor ON audit (actor_id);
 CREATE INDEX audit_of_strangers ON audit (action, account_id, at_ms) WHERE actor_id IS NULL AND operating_user IS NULL;
 

@@ -265,8 +265,9 @@ CREATE TABLE audit (
   count INTEGER NOT NULL DEFAULT 1 CHECK (count > 0)
 ) STRICT;
 
-CREATE INDEX audit_by_account ON audit (account_id);
-CREATE INDEX audit_by_action ON audit (action);
+CREATE INDEX audit_by_time ON audit (at_ms);
+CREATE INDEX audit_by_account ON audit (account_id, at_ms);
+CREATE INDEX audit_by_action ON audit (action, at_ms);
 CREATE INDEX audit_by_actor ON audit (actor_id);
 -- Actions of strangers are found by their hour, to be counted.
 CREATE INDEX audit_of_strangers ON audit (action, account_id, at_ms) WHERE actor_id IS NULL AND operating_user IS NULL;

@@ -58,14 +58,13 @@ interface AuditRow extends Pick<AuditEntry, 'id' | 'atMs' | 'action' | 'count'> 
 const SELECT = `SELECT entry_id AS id, at_ms AS atMs, actor_id AS actorId, action, account_id AS accountId, detail,
   operating_user AS operatingUser, client AS clientAddress, request_id AS requestId, count FROM audit`;
 
-type Range = [beforeId: number, fromMs: InstantMs, untilMs: InstantMs, limit: number];
-const IN_RANGE = 'entry_id < ? AND at_ms >= ? AND at_ms < ?';
-export const LIST_AUDIT = `${SELECT} WHERE ${IN_RANGE} ORDER BY entry_id DESC LIMIT ?`;
-export const LIST_AUDIT_OF_ACCOUNT = `${SELECT} WHERE account_id = ? AND ${IN_RANGE} ORDER BY entry_id DESC LIMIT ?`;
-export const LIST_AUDIT_OF_ACTION = `${SELECT} WHERE action = ? AND ${IN_RANGE} ORDER BY entry_id DESC LIMIT ?`;
+type Range = [beforeMs: InstantMs, beforeId: number, fromMs: InstantMs, limit: number];
+const IN_RANGE = '(at_ms, entry_id) < (?, ?) AND at_ms >= ? ORDER BY at_ms DESC, entry_id DESC LIMIT ?';
+export const LIST_AUDIT = `${SELECT} WHERE ${IN_RANGE}`;
+export const LIST_AUDIT_OF_ACCOUNT = `${SELECT} WHERE account_id = ? AND ${IN_RANGE}`;
+export const LIST_AUDIT_OF_ACTION = `${SELECT} WHERE action = ? AND ${IN_RANGE}`;
 /** An account has fewer entries than an action: the plus keeps the index of actions out. */
-export const LIST_AUDIT_OF_ACCOUNT_AND_ACTION = `${SELECT} WHERE account_id = ? AND +action = ? AND ${IN_RANGE}
-  ORDER BY entry_id DESC LIMIT ?`;
+export const LIST_AUDIT_OF_ACCOUNT_AND_ACTION = `${SELECT} WHERE account_id = ? AND +action = ? AND ${IN_RANGE}`;
 
 /** The addresses of clients in entries of an account: of itself and of strangers, but not of admins who acted on it. */
 export const FORGET_CLIENTS =
@@ -95,6 +94,7 @@ export class Audit {
       forgetClients: database.query<never, [number]>(FORGET_CLIENTS),
       personalDetails: database.query<{ id: number; detail: string }, [number]>(LIST_PERSONAL_DETAILS),
       setDetail: database.query<never, [string, number]>('UPDATE audit SET detail = ? WHERE entry_id = ?'),
+      timeOf: database.query<{ atMs: InstantMs }, [number]>('SELECT at_ms AS atMs FROM audit WHERE entry_id = ?'),
       list: database.query<AuditRow, Range>(LIST_AUDIT),
       listOfAccount: database.query<AuditRow, [number, ...Range]>(LIST_AUDIT_OF_ACCOUNT),
       listOfAction: database.query<AuditRow, [string, ...Range]>(LIST_AUDIT_OF_ACTION),
@@ -131,15 +131,21 @@ export class Audit {
     }
   }
 
-  /** At most `limit` entries, the latest first; those before the entry `beforeId`, of a range, about one account, and of one action, if given. */
+  /**
+   * At most `limit` entries, the latest first, and of one instant the last added first; those before the entry `beforeId`, of a range,
+   * about one account, and of one action, if given.
+   */
   list(limit: number, filter: AuditFilter = {}): AuditEntry[] {
     return this.#rows(limit, filter).map(toEntry);
   }
 
   #rows(limit: number, filter: AuditFilter): AuditRow[] {
-    const { accountId, action, beforeId = Number.MAX_SAFE_INTEGER, fromMs = 0, untilMs = INSTANT_MAX_MS + 1 } = filter;
-    const range: Range = [beforeId, fromMs, untilMs, limit];
-    const { list, listOfAccount, listOfAction, listOfBoth } = this.#sql;
+    const { accountId, action, beforeId, fromMs = 0, untilMs = INSTANT_MAX_MS + 1 } = filter;
+    const { timeOf, list, listOfAccount, listOfAction, listOfBoth } = this.#sql;
+    const before = beforeId === undefined ? undefined : timeOf.get(beforeId)?.atMs;
+    // Ids begin with 1: none of the first instant after the range is before 0.
+    const range: Range =
+      before === undefined || before >= untilMs ? [untilMs, 0, fromMs, limit] : [before, beforeId!, fromMs, limit];
     if (accountId === undefined) {
       return action === undefined ? list.all(...range) : listOfAction.all(action, ...range);
     }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
 import type { Account } from '../../src/domain/account.ts';
 import { ACCOUNT_ORDERS, type AccountOrder } from '../../src/store/accounts.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
@@ -102,6 +103,58 @@ const PLAIN = {
   count: 1,
 };
 
+test('The latest entries of the audit are first, and pages of a range have each of them once, also after the clock was set back.', () => {
+  const entry = fc.record({
+    atMs: fc.nat(8),
+    account: fc.option(fc.nat(1)),
+    action: fc.constantFrom('key.create', 'key.revoke'),
+  });
+  const wanted = fc.record({
+    limit: fc.integer({ min: 1, max: 5 }),
+    account: fc.option(fc.nat(1)),
+    action: fc.option(fc.constantFrom('key.create', 'key.revoke')),
+    fromMs: fc.option(fc.nat(9)),
+    untilMs: fc.option(fc.nat(9)),
+  });
+  fc.assert(
+    fc.property(fc.array(entry, { maxLength: 30 }), fc.array(wanted, { maxLength: 5 }), (made, asked) => {
+      using held = temporaryArchive();
+      const { database, accounts, audit } = held.registry;
+      database.write(() => {
+        const ids = ['ann', 'bob'].map((name) => accounts.create({ email: `${name}@example.com` }, 0).id);
+        for (const { account, ...one } of made) {
+          audit.append({ ...one, by: {}, accountId: account === null ? undefined : ids[account] });
+        }
+      });
+      const all = made.map((one, i) => ({ ...one, id: i + 1 })).sort((a, b) => b.atMs - a.atMs || b.id - a.id);
+      for (const { limit, account, action, fromMs, untilMs } of asked) {
+        const filter = {
+          accountId: account === null ? undefined : account + 1,
+          action: action ?? undefined,
+          fromMs: fromMs ?? undefined,
+          untilMs: untilMs ?? undefined,
+        };
+        const expected = all.filter(
+          (one) =>
+            (account === null || one.account === account) &&
+            (action === null || one.action === action) &&
+            one.atMs >= (fromMs ?? 0) &&
+            one.atMs < (untilMs ?? 100),
+        );
+        const walked: number[] = [];
+        for (let beforeId: number | undefined; ; ) {
+          const page = audit.list(limit, { ...filter, beforeId });
+          walked.push(...page.map(({ id }) => id));
+          if (page.length < limit) break;
+          beforeId = page.at(-1)!.id;
+        }
+        expect(walked).toEqual(expected.map(({ id }) => id));
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
 test('entries of the audit are listed from the latest: all, or those of an account, of an action, or of both', () => {
   using held = temporaryArchive();
   const { database, accounts, audit } = held.registry;
@@ -137,7 +190,7 @@ test('entries of the audit are listed from the latest: all, or those of an accou
   expect(audit.list(2)).toEqual(all.slice(0, 2));
   expect(audit.list(10, { accountId: ann!.id })).toEqual([all[0]!, all[2]!]);
   expect(audit.list(10, { accountId: bob!.id })).toEqual([]);
-  database.write(() => audit.append({ atMs: NOW_MS, by: {}, action: 'account.disable', accountId: bob!.id }));
+  database.write(() => audit.append({ atMs: NOW_MS + 2, by: {}, action: 'account.disable', accountId: bob!.id }));
   const latest = audit.list(1)[0]!;
   expect(audit.list(10, { action: 'account.disable' })).toEqual([latest, all[0]!]);
   expect(audit.list(10, { action: 'account.disable', beforeId: latest.id })).toEqual([all[0]!]);

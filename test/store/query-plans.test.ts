@@ -335,21 +335,21 @@ test.each<[string, string, ...string[]]>([
   ['FIND_PASSKEY', FIND_PASSKEY, 'SEARCH passkeys USING INDEX sqlite_autoindex_passkeys_2 ('],
   ['LIST_PASSKEYS', LIST_PASSKEYS, 'SEARCH passkeys USING INDEX passkeys_by_account ('],
   ['LIST_DELETED_ACCOUNTS', LIST_DELETED_ACCOUNTS, 'SEARCH accounts USING COVERING INDEX accounts_by_deletion ('],
-  ['LIST_AUDIT', audit.LIST_AUDIT, 'SEARCH audit USING INTEGER PRIMARY KEY ('],
+  ['LIST_AUDIT', audit.LIST_AUDIT, 'SEARCH audit USING INDEX audit_by_time (at_ms>? AND at_ms<?)'],
   [
     'LIST_AUDIT_OF_ACCOUNT',
     audit.LIST_AUDIT_OF_ACCOUNT,
-    'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
+    'SEARCH audit USING INDEX audit_by_account (account_id=? AND at_ms>? AND at_ms<?)',
   ],
   [
     'LIST_AUDIT_OF_ACTION',
     audit.LIST_AUDIT_OF_ACTION,
-    'SEARCH audit USING INDEX audit_by_action (action=? AND rowid<?)',
+    'SEARCH audit USING INDEX audit_by_action (action=? AND at_ms>? AND at_ms<?)',
   ],
   [
     'LIST_AUDIT_OF_ACCOUNT_AND_ACTION',
     audit.LIST_AUDIT_OF_ACCOUNT_AND_ACTION,
-    'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
+    'SEARCH audit USING INDEX audit_by_account (account_id=? AND at_ms>? AND at_ms<?)',
   ],
   [
     'LAST_PAYMENT_OF_TURN',
