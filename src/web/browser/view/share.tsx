@@ -60,7 +60,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
       <output class="quiet">{message.value}</output>
       <ToolButton onClick={() => void copy(address())}>Copy link</ToolButton>
       <button class="button small" type="button" popovertarget="export">
-        {isEmpty ? 'Export details' : 'Export'}
+        Export
       </button>
       <div id="export" popover>
         {!isEmpty && (
@@ -88,7 +88,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
           </>
         )}
         {explorer.connection.grants('export') && (
-          <Exports title={isEmpty ? 'The market without books' : 'Whole recording'}>
+          <Exports title={isEmpty ? 'Recording without books' : 'Whole recording'}>
             {FORMATS.map(([format, name, hint]) => (
               <ToolButton key={format} onClick={() => void save(`.${format}`, exported(format))}>
                 Save {name} <i>{hint}</i>
