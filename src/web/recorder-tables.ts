@@ -2,7 +2,7 @@ import { countText } from '../domain/count-text.ts';
 import { lengthText } from '../domain/duration.ts';
 import { formatInstant, type InstantMs, timeText } from '../domain/instant.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
-import { storingLagMs } from '../domain/recorder-problems.ts';
+import { LAG_MS_MAX, storingLagMs } from '../domain/recorder-problems.ts';
 import type {
   MissedWindow,
   RecordedWindow,
@@ -60,7 +60,7 @@ export const WINDOW_COLUMNS: Columns<RecordedWindow> = (nowMs) => [
 export const GAP_COLUMNS: Columns<RecorderGap> = (nowMs) => [
   { heading: 'Window', cell: ({ slug }) => slug, class: 'nowrap' },
   { heading: 'Outcome', isPlain: true, cell: ({ outcome }) => outcome ?? 'both' },
-  { heading: 'From', class: 'nowrap', isPlain: true, cell: ({ fromMs }) => formatInstant(fromMs) },
+  { heading: 'From', class: 'nowrap', isPlain: true, cell: ({ fromMs }) => exactText(fromMs) },
   {
     heading: 'Length',
     class: 'nowrap',
@@ -82,7 +82,7 @@ export function recorderSentence({ state, status }: RecorderReading): string {
   const what = `${status.coins.join(', ')} of ${status.timeframes.join(', ')} from ${status.url}`;
   if (state === 'stopped')
     return `the recorder is not running since ${timeText(status.writtenMs)}; it recorded ${what}`;
-  return `the recorder is running since ${timeText(status.startedMs)}: ${what}`;
+  return `started ${timeText(status.startedMs)}: ${what}`;
 }
 
 /** `open` and `sealed` as in store/archive-sizes.ts. */
@@ -117,6 +117,24 @@ export function recorderFacts(status: RecorderStatus): Readonly<Record<string, s
     Kept: status.keepMs === null ? 'everything' : `the last ${lengthText(status.keepMs)}`,
     Disk: `${disk.freeBytes === null ? 'unknown' : bytesText(disk.freeBytes)} free; recording stops below ${bytesText(disk.floorBytes)}`,
   };
+}
+
+/** The names of `recorderFacts` that say something bad, each with its look. */
+export function recorderLooks(status: RecorderStatus): Readonly<Record<string, 'bad' | 'warn' | false>> {
+  const { totals, gaps, clock, disk } = status;
+  return {
+    Hashes: totals.hashesFailed > 0 && 'warn',
+    Windows: totals.windowsMissed > 0 && 'bad',
+    Gaps: gaps.some(({ toMs }) => toMs === null) && 'bad',
+    Lag: storingLagMs(status) > LAG_MS_MAX && 'warn',
+    Clock: (clock.offsetMs ?? 0) < 0 && 'warn',
+    Disk: disk.freeBytes !== null && disk.freeBytes < disk.floorBytes && 'bad',
+  };
+}
+
+/** `2026-11-22 18:40:10.324 UTC`. */
+function exactText(atMs: InstantMs): string {
+  return formatInstant(atMs).replace('T', ' ').replace('Z', ' UTC');
 }
 
 function ageText(nowMs: InstantMs, fromMs: InstantMs): string {

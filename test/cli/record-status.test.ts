@@ -55,7 +55,7 @@ describe('record status', () => {
     using held = place(recorderStatus(NOW));
     const { code, stdout } = await held.command('record status');
     expect(code).toBe(0);
-    expect(stdout).toStartWith('the recorder is running since 2026-11-26 01:02 UTC: btc, eth of 5m from https://');
+    expect(stdout).toStartWith('started 2026-11-26 01:02 UTC: btc, eth of 5m from https://');
     expect(rowsUnder(stdout, 'SOCKET')[0]).toEqual({
       SOCKET: '1',
       STATE: 'open for 20 min',
@@ -149,7 +149,7 @@ describe('record status', () => {
       checks: { check: string; findings: string[] }[];
     };
     expect(doctor.checks.find(({ check }) => check === 'recorder')!.findings).toEqual([expect.stringContaining(since)]);
-    expect((await held.command('status')).stdout).toContain('\nthe recorder is running since 2026-11-26 01:02 UTC: ');
+    expect((await held.command('status')).stdout).toContain('\nstarted 2026-11-26 01:02 UTC: ');
     expect((await held.command('status', 10_001)).stdout).toContain(
       '\nthe recorder is not running since 2026-11-26 04:02 UTC; it recorded btc, eth of 5m from https://clob.polymarket.com\n',
     );

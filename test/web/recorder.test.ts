@@ -45,7 +45,7 @@ test('The page has what record status shows: a sentence, figures, sockets and wi
   const now = site.people.nowMs();
   const { text } = await pageWith(recorderStatus(now));
   expect(noticesIn(text)).toEqual([
-    ['status', expect.stringMatching(/^The recorder is running since .* UTC: btc, eth of 5m from https:\/\/.*\.$/)],
+    ['status', expect.stringMatching(/^Started .* UTC: btc, eth of 5m from https:\/\/.*\.$/)],
   ]);
   expect(factsOf(text)).toMatchObject({
     Hashes: '400,000 matched, 0 failed',
@@ -67,6 +67,24 @@ test('The page has what record status shows: a sentence, figures, sockets and wi
     recorderStatus(now).windows.map(({ state }) => state),
   );
   expect(text.match(/There are none\./g)).toHaveLength(2);
+});
+
+test('Figures that say something bad have its colour, and gaps the date of the other tables.', async () => {
+  const now = site.people.nowMs();
+  const marked = ({ text }: { text: string }) =>
+    [...text.matchAll(/<dt>(\w+)<\/dt><dd><span class="badge (\w+)">/g)].map(([, name, look]) => [name, look]);
+  expect(marked(await pageWith(recorderStatus(now)))).toEqual([]);
+  const troubled = await pageWith(troubledStatus(now));
+  expect(marked(troubled)).toEqual([
+    ['Hashes', 'warn'],
+    ['Windows', 'bad'],
+    ['Gaps', 'bad'],
+    ['Lag', 'warn'],
+    ['Clock', 'warn'],
+    ['Disk', 'bad'],
+  ]);
+  const [gap] = rowsOf(troubled.text, 'Gaps of the last 24 hours');
+  expect(gap!.From).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC$/);
 });
 
 test('The page begins with one state: recording, behind, with problems, or not running since a time.', async () => {

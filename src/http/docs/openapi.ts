@@ -14,7 +14,8 @@ import { manualPath } from './manual-page.tsx';
 const DESCRIPTION = `A first request, with the address of this service in BOOKREEL_URL and your key in BOOKREEL_KEY:
 
 \`\`\`sh
-curl -s -H "Authorization: Bearer $BOOKREEL_KEY" \\
+curl -s \\
+  -H "Authorization: Bearer $BOOKREEL_KEY" \\
   "$BOOKREEL_URL/v1/btc/markets?limit=1"
 \`\`\`
 

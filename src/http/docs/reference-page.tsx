@@ -46,6 +46,7 @@ const STYLE = `
     --scalar-sidebar-search-background: var(--surface);
     --scalar-sidebar-search-border-color: var(--line);
   }
+  #reference .introduction-section { padding-top: 2rem; }
   #reference .introduction-description pre code { white-space: pre-wrap; overflow-wrap: anywhere; }
 `;
 

@@ -21,6 +21,7 @@ import {
   GAP_COLUMNS,
   MISSED_COLUMNS,
   recorderFacts,
+  recorderLooks,
   recorderSentence,
   SOCKET_COLUMNS,
   WINDOW_COLUMNS,
@@ -120,6 +121,7 @@ function headlineOf({ state, status }: RecorderReading, problems: number): reado
 /** Times are relative to the moment when the state was written. */
 function State({ status }: { readonly status: RecorderStatus }) {
   const { sockets, windows, gaps, missed, writtenMs } = status;
+  const looks = recorderLooks(status);
   const table = <Row,>(columns: readonly Column<Row>[], content: Omit<TableContent<Row>, 'columns'>) => (
     <Table
       {...content}
@@ -134,7 +136,14 @@ function State({ status }: { readonly status: RecorderStatus }) {
   );
   return (
     <>
-      <Facts facts={recorderFacts(status)} />
+      <Facts
+        facts={Object.fromEntries(
+          Object.entries(recorderFacts(status)).map(([name, text]) => [
+            name,
+            looks[name] ? <span class={`badge ${looks[name]}`}>{text}</span> : text,
+          ]),
+        )}
+      />
       {table(SOCKET_COLUMNS(writtenMs), { label: 'Sockets', rows: sockets, empty: 'No socket was opened yet.' })}
       {table(WINDOW_COLUMNS(writtenMs), {
         label: 'Windows',
