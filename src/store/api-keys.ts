@@ -32,6 +32,10 @@ const FIND_USABLE_KEY = `${SELECT} WHERE key_id = ? AND revoked_ms IS NULL AND d
 
 export const LIST_KEY_IDS = 'SELECT key_id AS id FROM api_keys WHERE account_id = ? ORDER BY rowid';
 
+/** As `isUsable`. */
+export const COUNT_USABLE_KEYS = `SELECT COUNT(*) AS keys FROM api_keys
+  WHERE account_id = ? AND revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?)`;
+
 /** The tier of an account is the highest one of its grants at an instant, as in AccountTiers: that row of the maximum. */
 export const LIST_OWNERS_AFTER = `SELECT key_id AS id, account_id AS accountId, IIF(deleted_ms IS NULL, email, NULL) AS email,
   COALESCE(tier_id, (SELECT granted FROM (SELECT tier_id AS granted, MAX(position) FROM grants JOIN tiers USING (tier_id)
@@ -69,6 +73,7 @@ export class ApiKeys {
       list: database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`),
       listOfAccount: database.query<KeyRow, [number]>(LIST_KEYS_OF_ACCOUNT),
       listIds: database.query<{ id: string }, [number]>(LIST_KEY_IDS),
+      countUsable: database.query<{ keys: number }, [number, InstantMs]>(COUNT_USABLE_KEYS),
       ownersAfter: database.query<KeyOwner, [InstantMs, number, number, number]>(LIST_OWNERS_AFTER),
       listPinned: database.query<KeyRow, [string]>(`${SELECT} WHERE tier_id = ? ORDER BY api_keys.created_ms, key_id`),
       removeName: database.query<never, [string]>('UPDATE api_keys SET name = NULL WHERE key_id = ?'),
@@ -143,7 +148,7 @@ export class ApiKeys {
 
   /** The number of an account's keys that are neither revoked nor expired. */
   countUsable(accountId: number, nowMs: number): number {
-    return this.ofAccount(accountId).filter((key) => isUsable(key, nowMs)).length;
+    return this.#sql.countUsable.get(accountId, nowMs)!.keys;
   }
 
   /** The keys that are pinned to a tier and neither revoked nor expired, oldest first. */

@@ -151,7 +151,7 @@ export class Usage {
     ];
     const lastMs = toMs - (toMs % intervalMs);
     const started = (row: UsageRow) => ({ ...row, startMs: row.startMs - (row.startMs % intervalMs) });
-    const rows = this.#database.readShared(() =>
+    const rows = this.#database.read(() =>
       keyIds.flatMap((keyId) => [
         ...this.#sql.list.all(keyId, intervalMs, fromMs, lastMs - 1),
         ...this.#sql.list.all(keyId, HOUR_MS, Math.max(fromMs, lastMs), toMs).map(started),

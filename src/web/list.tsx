@@ -3,7 +3,7 @@ import { DAY, Form } from './form.tsx';
 import { linkTo } from './link-to.ts';
 import { Table, type TableContent } from './table.tsx';
 
-const SIZE = 50;
+export const SIZE = 50;
 
 /** A parameter of the query that chooses rows. */
 export interface Filter {

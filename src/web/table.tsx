@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** Of `aria-sort`. */
+/** Values of `aria-sort`. */
 const DIRECTIONS = ['descending', 'ascending'] as const;
 
 /** A column of a table: a heading, and the cell that each row has under it. */

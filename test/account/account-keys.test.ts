@@ -44,11 +44,11 @@ test('a person creates, lists, rotates and revokes keys of their account, with t
   activity.usage.flush(NOW_MS + 4);
   expect(listed()).toEqual(both);
 
-  const rotated = rotateKey(ada, made.apiKey.id);
+  const rotated = rotateKey({ ...ada, nowMs: NOW_MS + 2 }, made.apiKey.id);
   expect(registry.apiKeys.authenticate(made.key)).toBeUndefined();
   expect(registry.apiKeys.authenticate(rotated.key)?.id).toBe(made.apiKey.id);
   expect(lastEntry(held)).toMatchObject({ action: 'key.rotate', actorId: account.id });
-  revokeKey(ada, made.apiKey.id);
+  revokeKey({ ...ada, nowMs: NOW_MS + 3 }, made.apiKey.id);
   expect(lastEntry(held)).toMatchObject({ action: 'key.revoke', actorId: account.id, accountId: account.id });
   const entries = registry.audit.list(100).length;
   revokeKey(ada, made.apiKey.id);

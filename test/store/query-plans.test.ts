@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { FIND_ACCOUNT_BY_EMAIL, LIST_DELETED_ACCOUNTS, listAccountsBy } from '../../src/store/accounts.ts';
-import { FIND_KEY_BY_DIGEST, LIST_KEY_IDS, LIST_OWNERS_AFTER } from '../../src/store/api-keys.ts';
+import { COUNT_USABLE_KEYS, FIND_KEY_BY_DIGEST, LIST_KEY_IDS, LIST_OWNERS_AFTER } from '../../src/store/api-keys.ts';
 import * as audit from '../../src/store/audit.ts';
 import { ARCHIVE_ROWS, ROWS_OF_MARKET } from '../../src/store/catalog.ts';
 import { NEXT_VERSIONS } from '../../src/store/catalog-replica.ts';
@@ -377,6 +377,7 @@ test.each<[string, string, ...string[]]>([
     // One row: the tier of the account.
     'SCAN (subquery-',
   ],
+  ['COUNT_USABLE_KEYS', COUNT_USABLE_KEYS, 'SEARCH api_keys USING INDEX api_keys_by_account (account_id=?)'],
   ['LIST_KEY_IDS', LIST_KEY_IDS, 'SEARCH api_keys USING INDEX api_keys_by_account (account_id=?)'],
   [
     'COUNT_STRANGER',

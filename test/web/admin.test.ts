@@ -129,8 +129,8 @@ describe('The pages of administration', () => {
     const { apiKey } = key('shown@example.com', 'enterprise');
     const revoked = key('shown@example.com').apiKey;
     registry.database.write(() => registry.apiKeys.revoke(revoked.id, NOW_MS));
-    for (const { id: keyId } of [apiKey, revoked]) {
-      site.people.service.activity.usage.count(keyId, '/v1/coins', 200, 1500, NOW_MS + 60_000);
+    for (const [minute, { id: keyId }] of [apiKey, revoked].entries()) {
+      site.people.service.activity.usage.count(keyId, '/v1/coins', 200, 1500, NOW_MS + (minute + 1) * 60_000);
     }
     const { text } = await admin.open(`/admin/accounts/${id}`);
     expect(factsOf(text)).toEqual({
@@ -171,7 +171,8 @@ describe('The pages of administration', () => {
         Tier: 'Pro until 2026-07-01 00:00 UTC',
         'Valid keys': '1',
         Created: '2026-06-01 00:00 UTC',
-        'Last used': '2026-06-01 00:01 UTC',
+        // That of the revoked key.
+        'Last used': '2026-06-01 00:02 UTC',
       },
     ]);
     for (const unknown of ['999', '0', 'x', '-1', '1e0']) {

@@ -1,9 +1,9 @@
-import { keysOf } from '../../account/account-keys.ts';
+import { setImmediate } from 'node:timers/promises';
 import { type AccountOverview, listAccounts } from '../../account/administration.ts';
 import { countText } from '../../domain/count-text.ts';
 import { type InstantMs, laterInstant, parsePlainInteger } from '../../domain/instant.ts';
 import { ACCOUNT_KINDS, ACCOUNT_ORDERS, type AccountOrder } from '../../store/accounts.ts';
-import { DAY_FILTERS, List } from '../list.tsx';
+import { DAY_FILTERS, List, SIZE } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import type { Column } from '../table.tsx';
@@ -51,17 +51,31 @@ const ORDERS: Readonly<Record<AccountOrder, string>> = {
 };
 
 /** GET /admin/accounts?search&kind&from&to&sort&after. */
-export function accountList({ registry, service, nowMs }: WebDeps, person: Person, { query }: PageRequest): Answer {
+export async function accountList(
+  { registry, service, nowMs }: WebDeps,
+  person: Person,
+  { query }: PageRequest,
+): Promise<Answer> {
   const text = query.get('search')?.trim() || undefined;
   const filter = { text, kind: query.get('kind') || undefined, ...chosenDays(query) };
   const order = ACCOUNT_ORDERS.find((one) => one === query.get('sort')) ?? 'created';
   const isByAddress = order.endsWith('address');
-  const lastUseOf = (id: number) =>
-    keysOf(registry, service.activity.usage, id).reduce<InstantMs | undefined>(
-      (last, { lastUsedMs }) => laterInstant(last, lastUsedMs),
+  const count = registry.database.read(() => registry.accounts.count(filter));
+  const find = (limit: number, cursor: string | undefined) => {
+    const after = isByAddress || cursor === undefined ? cursor : parsePlainInteger(cursor);
+    return listAccounts(registry, nowMs(), { limit, ...filter, order, after });
+  };
+  const lastUses = new Map<number, InstantMs | undefined>();
+  for (const { id } of find(SIZE, query.get('after') || undefined)) {
+    const ids = registry.database.read(() => registry.apiKeys.idsOf(id));
+    const last = [...service.activity.usage.lastUses(ids).values()].reduce<InstantMs | undefined>(
+      laterInstant,
       undefined,
     );
-  const count = registry.database.read(() => registry.accounts.count(filter));
+    lastUses.set(id, last);
+    // An account may have had thousands of keys.
+    await setImmediate();
+  }
   return personPage(
     person,
     { title: 'Accounts', path: ACCOUNTS_PATH },
@@ -78,11 +92,8 @@ export function accountList({ registry, service, nowMs }: WebDeps, person: Perso
       cursor="after"
       cursorOf={({ id, email }) => (isByAddress ? email : id)}
       sorted={order}
-      find={(limit, cursor) => {
-        const after = isByAddress || cursor === undefined ? cursor : parsePlainInteger(cursor);
-        return listAccounts(registry, nowMs(), { limit, ...filter, order, after });
-      }}
-      columns={[...COLUMNS, { heading: 'Last used', cell: ({ id }) => <Time ms={lastUseOf(id)} or="never" /> }]}
+      find={find}
+      columns={[...COLUMNS, { heading: 'Last used', cell: ({ id }) => <Time ms={lastUses.get(id)} or="never" /> }]}
       isDense
       empty={
         text === undefined || count > 0
