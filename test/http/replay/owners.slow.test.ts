@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { REPLAYS_MAX, REPLAYS_PER_KEY_MAX } from '../../../src/replay/replays.ts';
+import { requestOf } from '../../contract/raw-http.ts';
 import { until } from '../../fault/served.ts';
 import { temporaryDirectory } from '../../support/archive.ts';
 import { type Child, startChild } from '../../support/child.ts';
@@ -197,26 +199,29 @@ test('A key has at most a quarter of the sockets, and as many as are left for ot
 });
 
 test("A key has at most a quarter of tardis-machine's requests under way.", async () => {
-  const aborted = new AbortController();
+  // Sockets of their own: fetch shares its connections, of which it has a number, with all files of a run.
+  const sockets: Socket[] = [];
+  const { hostname, port } = new URL(origin);
   for (const [sent, open] of [
     [20, 16],
     [18, 16],
     [16, 16],
     [12, 8],
   ] as const) {
-    const authorization = `Bearer ${(await newKey()).key}`;
+    const request = requestOf(STREAM, ['Host: localhost', `Authorization: Bearer ${(await newKey()).key}`]);
     const refusals: (readonly [number, string])[] = [];
-    // Those that are not refused have no answer before the first book, and none to its end. A kept connection may be closed meanwhile.
-    const ask = async (): Promise<void> => {
-      try {
-        const answer = await fetch(`${origin}${STREAM}`, { signal: aborted.signal, headers: { authorization } });
-        const { message } = (await answer.json()) as { message: string };
-        refusals.push([answer.status, message]);
-      } catch {
-        if (!aborted.signal.aborted) await ask();
-      }
-    };
-    for (let number = 0; number < sent; number += 1) void ask();
+    for (let number = 0; number < sent; number += 1) {
+      let answer = '';
+      const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(request));
+      socket.setEncoding('latin1').on('data', (text: string) => (answer += text));
+      socket.on('end', () => {
+        // Those that are not refused have no answer to their end, which is here.
+        if (!answer.includes('{')) return;
+        const { message } = JSON.parse(answer.slice(answer.indexOf('{'))) as { message: string };
+        refusals.push([Number(answer.split(' ', 2)[1]), message]);
+      });
+      sockets.push(socket);
+    }
     await until('the others are refused', () => refusals.length >= sent - open);
     const [status, message] =
       open === 16
@@ -224,7 +229,7 @@ test("A key has at most a quarter of tardis-machine's requests under way.", asyn
         : [503, '56 replays are open already: try again later'];
     expect(refusals).toEqual(Array.from({ length: sent - open }, () => [status, message]));
   }
-  aborted.abort();
+  for (const socket of sockets) socket.destroy();
 });
 
 test("A key's named session of tardis-machine is its own.", async () => {
