@@ -63,7 +63,7 @@ export function Field({ label, children, refused, ...input }: FieldContent) {
       {error ? (
         <span id={id} class="refused" role="alert">
           {errorSentence(error)}
-          {error.corrected !== undefined && ` The field has the ${name} without it.`}
+          {error.corrected !== undefined && ' The field above is corrected: send it again.'}
         </span>
       ) : (
         children && <span class="hint">{children}</span>

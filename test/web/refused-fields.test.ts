@@ -41,7 +41,7 @@ test.each([
     '/account/keys/new',
     'name',
     UNPRINTABLE,
-    /^This name has a character that cannot be seen, at position 2: remove it. The field has the name without it.$/,
+    /^This name has a character that cannot be seen, at position 2: remove it. The field above is corrected: send it again.$/,
     {},
   ],
   ['/account/keys/new', 'expires', '2001-01-01', /^The end of the key is in the past/, {}],
