@@ -30,7 +30,7 @@ export interface ServiceSum {
 
 /**
  * The usage of each account and tier: a key counts for those that it has at `nowMs`. Accounts are read one after the other, a few keys in a
- * turn; of an account only the sum is kept, so a year of 100,000 accounts fits in memory.
+ * turn; of an account only the sum is kept, and the days of those with most requests, so memory does not grow with the days.
  */
 export async function serviceUsage(
   { apiKeys, newAccountTier }: Registry,
@@ -53,9 +53,9 @@ export async function serviceUsage(
     }
     return rows.length;
   };
-  let keys = apiKeys.ownersAfter(undefined, nowMs, KEYS_A_TURN);
+  let keys = apiKeys.ownersAfter(nowMs, KEYS_A_TURN);
   while (keys.length > 0) {
-    const next = apiKeys.ownersAfter(keys.at(-1), nowMs, KEYS_A_TURN);
+    const next = apiKeys.ownersAfter(nowMs, KEYS_A_TURN, keys.at(-1));
     let rows = 0;
     for (const [i, { id, accountId, email, tier }] of keys.entries()) {
       if (email === null) rows += add(id, deleted, undefined);

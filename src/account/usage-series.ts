@@ -38,8 +38,8 @@ export class UsageByName<Name> {
   }
 }
 
-/** The number of series that are kept apart. */
-const LEADING_MAX = 7;
+/** As many series as a chart has colours: of more names the last one is that of the others. */
+export const LEADING_MAX = 8;
 
 /** The sum of each name, and the series of those with most requests: of the others only the sum of all is kept. */
 export class LeadingUsage<Name> {
@@ -66,10 +66,15 @@ export class LeadingUsage<Name> {
     return this.#sums.toSorted((a, b) => b.sum.requests - a.sum.requests);
   }
 
-  /** The series of those with most requests, and last that of the others. */
+  /** At most LEADING_MAX series: of those with most requests, and if there are more names last that of the others. */
   series(): NamedUsage<Name | string>[] {
-    const others = { name: `${this.#othersCount} others`, series: this.#others };
-    return this.#othersCount === 0 ? [...this.#leading] : [...this.#leading, others];
+    if (this.#othersCount === 0) return [...this.#leading];
+    const last = this.#leading[LEADING_MAX - 1]!;
+    const others = new UsageSeries();
+    for (const { intervals } of [last.series, this.#others]) {
+      for (const [startMs, counts] of intervals) others.add(startMs, counts);
+    }
+    return [...this.#leading.slice(0, -1), { name: `${this.#othersCount + 1} others`, series: others }];
   }
 }
 

@@ -137,11 +137,11 @@ export class ApiKeys {
     return this.#sql.listIds.all(accountId).map(({ id }) => id);
   }
 
-  /** The next keys after one, at most `limit`, in the order of their accounts, with their tiers at `nowMs`. Undefined: the first. */
+  /** At most `limit` keys after one, by default the first, in the order of their accounts, with their tiers at `nowMs`. */
   ownersAfter(
-    { accountId, row }: Pick<KeyOwner, 'accountId' | 'row'> = FIRST_OWNER,
     nowMs: InstantMs,
     limit: number,
+    { accountId, row }: Pick<KeyOwner, 'accountId' | 'row'> = FIRST_OWNER,
   ): KeyOwner[] {
     return this.#sql.ownersAfter.all(nowMs, accountId, row, limit);
   }

@@ -22,7 +22,7 @@ export interface Revenue extends Pick<PaymentQuote, 'network' | 'asset'> {
   readonly cents: number;
 }
 
-/** The sums of all payments: the latest month first, and of a month the largest sum. Reads so many payments in a turn of the event loop. */
+/** The sums of all payments: the latest month first, and of a month the largest sum. Reads `paymentsATurn` in a turn of the event loop. */
 export async function revenueOf(
   { database }: Pick<Registry, 'database'>,
   paymentsATurn = PAYMENTS_A_TURN,

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Registry } from './registry.ts';
 
-/** Accounts that are counted in one turn of the event loop: these take about a millisecond. */
+/** Accounts that are counted in one turn of the event loop: these take about two milliseconds. */
 const ACCOUNTS_A_TURN = 200;
 
 /** The tier of each account from ?3, exclusive, to ?4 with a grant at ?1: SQLite takes the other columns from the row of the maximum. */
@@ -28,7 +28,7 @@ export interface TierCounts {
   readonly keys: ReadonlyMap<string, number>;
 }
 
-/** The number of accounts and keys that have each tier at an instant. Reads all of them, so many accounts in a turn of the event loop. */
+/** The number of accounts and keys that have each tier at an instant. Reads all of them, `accountsATurn` in a turn of the event loop. */
 export async function tierCounts(
   { database, newAccountTier }: Registry,
   nowMs: InstantMs,

@@ -125,7 +125,7 @@ test('Usage is stored by hour and by day: 400 days by day are read from the rows
   expect(new Set(total.intervals.slice(0, -1).map(([, { requests }]) => requests))).toEqual(new Set([2]));
 });
 
-test('Of many accounts the days of the seven with most requests are kept, and those of all others in one series.', async () => {
+test('Of more than eight accounts the days of the seven with most requests are kept, and those of all others in one series.', async () => {
   const requests = fc.array(
     fc.record({ account: fc.nat(11), dayAgo: fc.nat(3), count: fc.integer({ min: 1, max: 3 }) }),
     {
@@ -168,8 +168,8 @@ test('Of many accounts the days of the seven with most requests are kept, and th
           series.intervals.map(([day, sum]) => [day, sum.requests]),
         ]),
       ).toEqual([
-        ...sorted.slice(0, 7).map((one) => [one.account, inOrder(one.days)]),
-        ...(sorted.length > 7 ? [[`${sorted.length - 7} others`, inOrder(others)]] : []),
+        ...sorted.slice(0, sorted.length > 8 ? 7 : 8).map((one) => [one.account, inOrder(one.days)]),
+        ...(sorted.length > 8 ? [[`${sorted.length - 7} others`, inOrder(others)]] : []),
       ] as never);
     }),
     { numRuns: 20 },

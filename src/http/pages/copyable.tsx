@@ -22,7 +22,7 @@ interface HashContent {
   /** The id of the element, unique on the page. */
   readonly id: string;
   readonly text: string;
-  /** What it is, for readers of the page. */
+  /** Its name in the label of the button: `transaction`. */
   readonly noun: string;
   readonly href?: string | undefined;
 }

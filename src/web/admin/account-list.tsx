@@ -61,12 +61,12 @@ export async function accountList(
   const order = ACCOUNT_ORDERS.find((one) => one === query.get('sort')) ?? 'created';
   const isByAddress = order.endsWith('address');
   const count = registry.database.read(() => registry.accounts.count(filter));
-  const find = (limit: number, cursor: string | undefined) => {
-    const after = isByAddress || cursor === undefined ? cursor : parsePlainInteger(cursor);
-    return listAccounts(registry, nowMs(), { limit, ...filter, order, after });
-  };
+  const cursor = query.get('after') || undefined;
+  const after = isByAddress || cursor === undefined ? cursor : parsePlainInteger(cursor);
+  // One more shows that there is a next page.
+  const found = listAccounts(registry, nowMs(), { limit: SIZE + 1, ...filter, order, after });
   const lastUses = new Map<number, InstantMs | undefined>();
-  for (const { id } of find(SIZE, query.get('after') || undefined)) {
+  for (const { id } of found) {
     const ids = registry.database.read(() => registry.apiKeys.idsOf(id));
     const last = [...service.activity.usage.lastUses(ids).values()].reduce<InstantMs | undefined>(
       laterInstant,
@@ -92,7 +92,7 @@ export async function accountList(
       cursor="after"
       cursorOf={({ id, email }) => (isByAddress ? email : id)}
       sorted={order}
-      find={find}
+      find={() => found}
       columns={[...COLUMNS, { heading: 'Last used', cell: ({ id }) => <Time ms={lastUses.get(id)} or="never" /> }]}
       isDense
       empty={

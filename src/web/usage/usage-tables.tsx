@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { SummedTime } from '../../account/account-usage.ts';
-import type { NamedUsage, UsageSeries } from '../../account/usage-series.ts';
+import { LEADING_MAX, type NamedUsage, type UsageSeries } from '../../account/usage-series.ts';
 import { addUsage, NO_USAGE, type UsageCounts } from '../../domain/usage.ts';
 import { Table } from '../table.tsx';
 import { bytesText, numberText } from '../texts.ts';
@@ -82,9 +82,6 @@ function measureText(field: Measure, value: number): string {
   return field === 'bytes' ? bytesText(value, true) : numberText(value);
 }
 
-/** As many colours as the style sheet has for series. The last one is for all others. */
-const SERIES_MAX = 8;
-
 /** The series of each split, by its name. */
 type Splits = Readonly<Record<string, readonly NamedUsage[]>>;
 
@@ -115,7 +112,7 @@ function chartData({ fromMs, toMs, intervalMs }: SummedTime, splits: Splits): Ch
     };
   };
   const split = ([name, list]: readonly [string, readonly NamedUsage[]]) => {
-    const shown = list.length <= SERIES_MAX ? list : list.slice(0, SERIES_MAX - 1);
+    const shown = list.length <= LEADING_MAX ? list : list.slice(0, LEADING_MAX - 1);
     const others = list.slice(shown.length).map(({ series }) => series);
     const series = shown.map((one) => ({ name: one.name, values: values([one.series]) }));
     if (others.length > 0) series.push({ name: `${others.length} others`, values: values(others) });

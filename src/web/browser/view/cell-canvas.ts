@@ -8,7 +8,7 @@ export interface CellStyle {
   readonly colours: PageColours;
   readonly palette: Palette;
   readonly shading: Shading;
-  /** What is later is not there yet; NaN: not known. */
+  /** The instant as of which the page shows the archive: cells after it are empty. NaN: not known yet. */
   readonly nowMs: number;
 }
 
