@@ -93,7 +93,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.locator('input[type=search]').fill(long[1]!.conditionId.slice(0, 20).toUpperCase());
     await seeRows(page, long.slice(1, 2));
     const title = async () => await page.evaluate<string>('document.querySelector("#list-title").textContent');
-    expect(await title()).toMatch(/^1 market of all coins that match “0x/i);
+    expect(await title()).toMatch(/^Search “0x\w+”: 1 market, all recorded$/i);
     // A search is of all coins.
     expect(await page.evaluate<string>("document.querySelector('[name=Coin]:checked').parentElement.textContent")).toBe(
       'All',
@@ -164,7 +164,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     const cut = "[...document.querySelectorAll('.slug')].filter((one) => one.scrollWidth > one.clientWidth).length";
     expect(await page.evaluate<number>(cut)).toBe(0);
     await open('?search=btc');
-    await page.getByText(/match “btc”/).waitFor();
+    await page.getByText(/^Search “btc”: \d+ markets, all recorded$/).waitFor();
     expect(await page.evaluate<string>("document.querySelector('.list-end').innerText")).toMatch(
       /^(at least )?\d+ markets$/,
     );

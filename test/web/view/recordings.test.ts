@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
 import type { BrowseQuery } from '../../../src/web/browser/view/browse-query.ts';
 import { Recordings } from '../../../src/web/browser/view/recordings.ts';
 import { RequestRefused } from '../../../src/web/browser/view/request-refused.ts';
@@ -30,6 +31,10 @@ function marketsOf(coin: string, count = 72): ServedMarket[] {
   })).reverse();
 }
 
+function isRecorded({ snapshotCount }: ServedMarket): boolean {
+  return snapshotCount > 0;
+}
+
 /** A service with two coins. `refused`: what it answers to all requests, if anything. */
 function started(query: Partial<BrowseQuery> = {}, granted = ['markets', 'quotes']) {
   const timers = new ManualTimers();
@@ -40,7 +45,11 @@ function started(query: Partial<BrowseQuery> = {}, granted = ['markets', 'quotes
     const { pathname, searchParams } = new URL(path, 'http://localhost');
     const [, , coin = '', resource] = pathname.split('/');
     if (coin === 'coins')
-      return { data: Object.keys(served).map((symbol) => ({ symbol, timeframes: ['1h'], recordedMarkets: 1 })) };
+      return {
+        data: Object.entries(served).map(([symbol, markets]) => ({
+          ...{ symbol, timeframes: ['1h'], recordedMarkets: markets.filter(isRecorded).length },
+        })),
+      };
     const all = served[coin]!;
     if (resource === 'days') {
       const days = Object.groupBy(all.toReversed(), ({ startTime }) => startTime.slice(0, 10));
@@ -55,7 +64,14 @@ function started(query: Partial<BrowseQuery> = {}, granted = ['markets', 'quotes
       return { data: markets.map((conditionId) => ({ conditionId, mids: [0.5, markets.indexOf(conditionId)] })) };
     }
     const [text, date] = [searchParams.get('search') ?? '', searchParams.get('date') ?? ''];
-    const found = all.filter(({ conditionId, startTime }) => conditionId.includes(text) && startTime.startsWith(date));
+    // The recorded markets of a list by days are all: see its counts.
+    const recorded = text === '' ? null : searchParams.get('recorded');
+    const found = all.filter(
+      (market) =>
+        market.conditionId.includes(text) &&
+        market.startTime.startsWith(date) &&
+        (recorded === null || isRecorded(market) === (recorded === 'true')),
+    );
     const [skip, limit] = [Number(searchParams.get('skip')), Number(searchParams.get('limit'))];
     return { data: found.slice(skip, skip + limit), pagination: { hasMore: skip + limit < found.length } };
   };
@@ -131,17 +147,60 @@ test('a search lists what the service finds, and what is chosen next replaces it
   await settle();
   recordings.choose({ search: 'btc-7' });
   await settle();
-  expect(rows()).toEqual(['btc-71', 'btc-70', 'btc-7']);
-  // Of every coin, that of the page first.
-  expect(asked.filter((path) => path.includes('search=')).map((path) => path.split('/')[2])).toEqual(['btc', 'eth']);
+  expect(rows()).toEqual(['btc-71', 'btc-7', 'btc-70']);
+  // Of every coin, that of the page first; the recorded ones before the others.
+  expect(
+    asked
+      .filter((path) => path.includes('search='))
+      .map((path) => /v1\/(\w+).*recorded=(\w+)/.exec(path)!.slice(1).join(' ')),
+  ).toEqual(['btc true', 'eth true', 'btc false', 'eth false']);
   recordings.choose({ search: '-7' });
   await settle();
-  expect(rows()).toEqual(['btc-71', 'btc-70', 'btc-7', 'eth-71', 'eth-70', 'eth-7']);
+  expect(rows()).toEqual(['btc-71', 'btc-7', 'eth-71', 'eth-7', 'btc-70', 'eth-70']);
   expect(asked.filter((path) => path.endsWith('/days')).length).toBe(1);
   recordings.choose({ search: '', coin: 'eth', date: '2026-01-01' });
   await settle();
   expect(rows().length).toBe(24);
   expect(rows()[0]).toBe('eth-23');
+});
+
+const ofSearch = fc.record({
+  markets: fc.array(
+    fc.record({ coin: fc.constantFrom('btc', 'eth', 'sol'), isFound: fc.boolean(), isRecorded: fc.boolean() }),
+    { maxLength: 260 },
+  ),
+  coin: fc.constantFrom('btc', 'eth', 'sol'),
+  recorded: fc.constantFrom(undefined, 'yes' as const, 'no' as const, 'all' as const),
+});
+
+test('A search lists the recorded matches of all coins before the others, those of the chosen coin first in both, each in the order of the service; it says when it may leave some out.', async () => {
+  const check = async ({ markets, coin, recorded }: typeof ofSearch extends fc.Arbitrary<infer T> ? T : never) => {
+    const { served, recordings, settle, rows } = started({ coin, recorded, search: 'found' });
+    const coins = ['btc', 'eth', 'sol'];
+    for (const symbol of coins) served[symbol] = [];
+    for (const [nth, one] of markets.entries()) {
+      const [conditionId, startTime] = [
+        `${one.coin}-${one.isFound ? 'found' : 'other'}-${nth}`,
+        '2026-01-01T00:00:00Z',
+      ];
+      served[one.coin]!.push({ symbol: one.coin, conditionId, startTime, snapshotCount: Number(one.isRecorded) });
+    }
+    await settle();
+    const wanted = { yes: 1, no: 0 }[recorded as string];
+    // The page has the coins with recorded markets first.
+    const all = coins
+      .toSorted((a, b) => Number(served[b]!.some(isRecorded)) - Number(served[a]!.some(isRecorded)))
+      .flatMap((symbol) => served[symbol]!)
+      .filter(
+        ({ conditionId, snapshotCount }) =>
+          conditionId.includes('found') && (wanted === undefined || snapshotCount === wanted),
+      )
+      .sort((a, b) => b.snapshotCount - a.snapshotCount || Number(b.symbol === coin) - Number(a.symbol === coin));
+    expect(rows()).toEqual(all.slice(0, 100).map(({ conditionId }) => conditionId));
+    const isFull = all.length === 100 && all.every(isRecorded);
+    if (!isFull) expect(recordings.isCut).toBe(all.length > 100);
+  };
+  await fc.assert(fc.asyncProperty(ofSearch, check), { numRuns: 60 });
 });
 
 test('rows that wait for midpoints are not asked for at another coin', async () => {

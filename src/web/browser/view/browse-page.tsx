@@ -133,8 +133,9 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
             <h2 id="list-title" aria-live="polite">
               {titleOf(recordings)}
             </h2>
-            {(date !== '' || search !== '') && (
-              <ToolButton onClick={() => recordings.choose({ date: '', search: '' })}>Show all</ToolButton>
+            {date !== '' && <ToolButton onClick={() => recordings.choose({ date: '' })}>Show all</ToolButton>}
+            {list?.count !== undefined && search !== '' && recordings.isCut && (
+              <p class="quiet small">To see others, search for more of a slug.</p>
             )}
           </div>
           {list && (
@@ -172,19 +173,33 @@ function Listed(content: MarketListContent) {
   return <MarketList {...content} />;
 }
 
-function titleOf({ query, days, markets, changes }: Recordings): string {
-  const { date, search } = query.value;
-  if (search !== '') {
-    changes.value;
-    const { count, hasMore = false } = markets.value ?? {};
-    const counted = count === undefined ? 'Markets' : `${hasMore ? 'At least ' : ''}${countText(count, 'market')}`;
-    return `${counted} of all coins that match “${search}”`;
-  }
-  const when = date === '' ? 'All days' : dateText(date);
-  if (days.value === undefined) return when;
-  const { markets: all, recordedMarkets } = totalsOf(days.value, date);
+function titleOf(recordings: Recordings): string {
+  const { date, search } = recordings.query.value;
+  const what = search !== '' ? `Search “${search}”` : date === '' ? 'All days' : dateText(date);
+  const counts = search === '' ? dayCounts(recordings, date) : foundCounts(recordings);
+  if (counts === undefined) return what;
+  const { markets: all, recordedMarkets, isCut = false } = counts;
   const recorded = recordedMarkets === all ? 'all' : recordedMarkets === 0 ? 'none' : numberText(recordedMarkets);
-  return `${when}: ${countText(all, 'market')}, ${recorded} recorded`;
+  return `${what}: ${isCut ? 'the first ' : ''}${countText(all, 'market')}, ${recorded} recorded`;
+}
+
+interface ListCounts {
+  readonly markets: number;
+  readonly recordedMarkets: number;
+  readonly isCut?: boolean;
+}
+
+function dayCounts({ days }: Recordings, date: string): ListCounts | undefined {
+  return days.value && totalsOf(days.value, date);
+}
+
+/** The counts of the one page of a search; undefined before it is loaded. */
+function foundCounts({ markets, changes, isCut }: Recordings): ListCounts | undefined {
+  changes.value;
+  const list = markets.value;
+  if (list?.count === undefined) return undefined;
+  const rows = Array.from({ length: list.count }, (_, nth) => list.row(nth));
+  return { markets: list.count, recordedMarkets: rows.filter((row) => row?.snapshotCount).length, isCut };
 }
 
 const NO_FILTERS = { recorded: undefined, winner: undefined, gaps: undefined, volumeMin: undefined } as const;
@@ -205,12 +220,12 @@ function isFiltered(query: BrowseQuery): boolean {
 /** The filters of the list, and its order. */
 function Filters({ recordings, canSort }: { readonly recordings: Recordings; readonly canSort: boolean }) {
   const query = recordings.query.value;
-  const { winner, gaps, volumeMin, sort } = query;
+  const { search, winner, gaps, volumeMin, sort } = query;
   return (
     <div class="row filters small">
       <Select
         label="Books"
-        options={optionsOf({ yes: 'recorded', no: 'without', all: 'all' })}
+        options={optionsOf({ yes: 'recorded', no: 'without', all: search === '' ? 'all' : 'recorded first' })}
         chosen={recordings.recorded}
         choose={(recorded) => recordings.choose({ recorded })}
       />

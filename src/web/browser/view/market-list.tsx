@@ -70,7 +70,11 @@ const COLUMNS: readonly Column[] = [
     heading: 'Up mid',
     hasValue: isRecorded,
     cell: ({ market, midpoints, nowMs }) =>
-      midpoints && <Sparkline values={shownMidpoints(midpoints, market, nowMs())} />,
+      market.recordedSeconds === 0 ? (
+        <NotRecorded />
+      ) : (
+        midpoints && <Sparkline values={shownMidpoints(midpoints, market, nowMs())} />
+      ),
   },
   {
     name: 'winner',
@@ -83,14 +87,14 @@ const COLUMNS: readonly Column[] = [
     heading: 'Strike',
     sort: 'strike',
     hasValue: ({ priceStart }) => priceStart !== null,
-    cell: ({ market: { priceStart } }) => priceStart !== null && priceText(priceStart),
+    cell: ({ market: { priceStart } }) => (priceStart === null ? <NotRecorded /> : priceText(priceStart)),
   },
   {
     name: 'number coin-price',
     heading: 'Final',
     sort: 'final',
     hasValue: ({ priceEnd }) => priceEnd !== null,
-    cell: ({ market: { priceEnd } }) => priceEnd !== null && priceText(priceEnd),
+    cell: ({ market: { priceEnd } }) => (priceEnd === null ? <NotRecorded /> : priceText(priceEnd)),
   },
   {
     name: 'number count',
@@ -103,7 +107,7 @@ const COLUMNS: readonly Column[] = [
     heading: 'Recorded (s)',
     sort: 'recorded',
     hasValue: isRecorded,
-    cell: ({ market }) => isRecorded(market) && <Recorded market={market} />,
+    cell: ({ market }) => (isRecorded(market) ? <Recorded market={market} /> : <NotRecorded />),
   },
   {
     name: 'number volume',
@@ -221,7 +225,7 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   const seen = isAll.value ? undefined : seenRows(scrollTop.value, size);
   const turn = (direction: -1 | 1) => scroller.current!.scrollBy({ top: direction * (viewPx - rowPx) });
   return (
-    <div class="card flush">
+    <div class={columns.some(({ name }) => name === 'mid') ? 'card flush' : 'card flush plain'}>
       <div ref={ruler} class="market ruler" aria-hidden="true" />
       <table
         ref={scroller}

@@ -20,6 +20,8 @@ const RETRY_MS = 5000;
 /** Days are counted again when the list shows that they changed, but not more often than this. */
 const RECOUNT_MS = 30_000;
 
+type Recorded = NonNullable<BrowseQuery['recorded']>;
+
 /** Midpoints of up, from the beginning of a market to its end. */
 export type Midpoints = readonly (number | null)[];
 
@@ -72,6 +74,8 @@ export class Recordings {
   /** Changes with each change of rows and midpoints. */
   readonly changes: ReadonlySignal<number> = this.#changes;
   readonly #midpoints: ShownValues<string, Midpoints>;
+  /** True: more markets match the search than the list has. */
+  isCut = false;
   #load = new AbortController();
   #cancelRetry: (() => void) | undefined;
   #cancelRecount: (() => void) | undefined;
@@ -92,7 +96,7 @@ export class Recordings {
   }
 
   /** The markets that the list has: of a date without any recorded one it has all. */
-  get recorded(): 'yes' | 'no' | 'all' {
+  get recorded(): Recorded {
     const { recorded, date, search } = this.#query.value;
     if (recorded !== undefined) return recorded;
     return search === '' && totalsOf(this.#days.value ?? [], date).recordedMarkets > 0 ? 'yes' : 'all';
@@ -169,15 +173,17 @@ export class Recordings {
   #list(): void {
     const { search } = this.#query.peek();
     const count = search === '' ? this.#count() : undefined;
-    const load = async (coin: string, skip: number, limit: number, aborted: AbortSignal) =>
+    const load = async (coin: string, skip: number, limit: number, aborted: AbortSignal, recorded = this.recorded) =>
       await this.#deps.connection.get<MarketPage>(
-        `/v1/${coin}/markets?include=counts${this.#filters()}&limit=${limit}&skip=${skip}`,
+        `/v1/${coin}/markets?include=counts${this.#filters(recorded)}&limit=${limit}&skip=${skip}`,
         { signal: aborted },
       );
     this.#markets.value = new PagedRows<ListedMarket>({
       ...{ count, later: this.#deps.later },
       loadPage: async (skip, aborted) => {
-        if (search !== '') return await this.#found(skip, async (coin) => await load(coin, 0, PAGE_ROWS, aborted));
+        if (search !== '') {
+          return await this.#found(skip, async (coin, recorded) => await load(coin, 0, PAGE_ROWS, aborted, recorded));
+        }
         const limit = Math.min(PAGE_ROWS, (count ?? Infinity) - skip);
         const { data, pagination } = await load(this.coin!, skip, limit, aborted);
         // Markets were added or deleted since the days were counted.
@@ -189,13 +195,31 @@ export class Recordings {
     });
   }
 
-  /** The first matches of every coin, those of the chosen one first: one page. */
-  async #found(skip: number, load: (coin: string) => Promise<MarketPage>): Promise<RowPage<ListedMarket>> {
+  /**
+   * The first matches of every coin: one page. Recorded markets are before the others; each group is by coin, the chosen one first, and then
+   * in the order of the list.
+   */
+  async #found(
+    skip: number,
+    load: (coin: string, recorded: Recorded) => Promise<MarketPage>,
+  ): Promise<RowPage<ListedMarket>> {
     if (skip > 0) return { rows: [], hasMore: false };
-    const coins = this.#coins.peek()!.map(({ symbol }) => symbol);
-    const first = coins.toSorted((a, b) => Number(b === this.coin) - Number(a === this.coin));
-    const pages = await Promise.all(first.map(load));
-    return { rows: pages.flatMap(({ data }) => data).slice(0, PAGE_ROWS), hasMore: false };
+    const coins = this.#coins
+      .peek()!
+      .toSorted((a, b) => Number(b.symbol === this.coin) - Number(a.symbol === this.coin));
+    const found: ListedMarket[] = [];
+    this.isCut = false;
+    for (const recorded of this.recorded === 'all' ? (['yes', 'no'] as const) : [this.recorded]) {
+      // The others are known to be too many, or may be.
+      if (found.length >= PAGE_ROWS) this.isCut = true;
+      else {
+        const searched = recorded === 'yes' ? coins.filter(({ recordedMarkets }) => recordedMarkets > 0) : coins;
+        const pages = await Promise.all(searched.map(({ symbol }) => load(symbol, recorded)));
+        found.push(...pages.flatMap(({ data }) => data));
+        this.isCut ||= found.length > PAGE_ROWS || pages.some(({ pagination }) => pagination.hasMore);
+      }
+    }
+    return { rows: found.slice(0, PAGE_ROWS), hasMore: false };
   }
 
   /** The number of markets in the list; undefined if the days do not say it. */
@@ -207,9 +231,9 @@ export class Recordings {
   }
 
   /** The parameters of the list. */
-  #filters(): string {
+  #filters(chosen: Recorded): string {
     const { date, search, winner, gaps, volumeMin, sort } = this.#query.peek();
-    const recorded = { yes: true, no: false, all: undefined }[this.recorded];
+    const recorded = { yes: true, no: false, all: undefined }[chosen];
     const values = { recorded, search, date, winner, gaps, volumeMin, sort: sort === '-window' ? '' : sort };
     const given = Object.entries(values).flatMap(([name, value]) =>
       value === undefined || value === '' ? [] : `&${name}=${encodeURIComponent(value)}`,
