@@ -1,15 +1,17 @@
 import type { Billing } from '../billing/billing.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
 import { Hash } from '../http/pages/copyable.tsx';
+import { chosenState } from '../store/chosen-payments.ts';
 import type { Column } from './table.tsx';
 import { usdText } from './texts.ts';
 
 /** The states of payments as people read them. */
-const STATES: Readonly<Record<Payment['state'], { readonly name: string; readonly badge: string }>> = {
+const STATES: Readonly<Record<ReturnType<typeof chosenState>, { readonly name: string; readonly badge: string }>> = {
   pending: { name: 'waiting for the network', badge: 'badge warn' },
   settled: { name: 'paid', badge: 'badge good' },
   final: { name: 'paid', badge: 'badge good' },
   failed: { name: 'failed', badge: 'badge bad' },
+  refunded: { name: 'refunded', badge: 'badge warn' },
 };
 
 type TokenName = Pick<PaymentQuote, 'network' | 'asset'>;
@@ -36,7 +38,7 @@ export function amountColumn(billing: Billing | undefined): Column<Payment> {
     cell: ({ quote }) => (
       <>
         {usdText(quote.priceCents / 100)}
-        <div class="quiet">{tokenText(billing, quote)}</div>
+        <div class="quiet nowrap">{tokenText(billing, quote)}</div>
       </>
     ),
   };
@@ -73,7 +75,7 @@ export function PaidMark({ payment }: { readonly payment: Payment }) {
 }
 
 /** The state of a payment as a badge. `isExact`: in the word that commands have for it. */
-export function State({ payment: { state, refund }, isExact = false }: { payment: Payment; isExact?: boolean }) {
-  if (refund !== undefined) return <span class="badge warn">refunded</span>;
+export function State({ payment, isExact = false }: { payment: Payment; isExact?: boolean }) {
+  const state = chosenState(payment);
   return <span class={STATES[state].badge}>{isExact ? state : STATES[state].name}</span>;
 }

@@ -7,8 +7,9 @@ import type { Billing } from '../../src/billing/billing.ts';
 import { refundPayment } from '../../src/billing/refund.ts';
 import type { Challenge } from '../../src/billing/x402.ts';
 import type { AccountGrant } from '../../src/domain/account.ts';
-import { timeText } from '../../src/domain/instant.ts';
+import { formatInstant, timeText } from '../../src/domain/instant.ts';
 import { type Payment, TERM_MS } from '../../src/domain/payment.ts';
+import { chosenPayments } from '../../src/store/chosen-payments.ts';
 import { revenueOf } from '../../src/store/revenue.ts';
 import { type Anvil, HAS_ANVIL, KEYS, PAY_TO, startAnvil } from '../billing/anvil.ts';
 import { paymentsOn, setPrice } from '../billing/paid-service.ts';
@@ -175,7 +176,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       'Pay with': 'TUSD on Anvil',
       'Offer ends': `${timeText(expiresMs)} , in 8 min 59 s`,
     });
-    expect(plain).toContain('Have at least 49.50 TUSD on Anvil in it.');
+    expect(plain).toContain('Have at least 49.50 TUSD on Anvil in a wallet for Ethereum.');
     expect(textOf(text, 'page')).toEndWith(offer);
   });
 
@@ -304,7 +305,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const all = await admin.open('/admin/payments');
     expect(all.text).toContain('href="/admin/payments" aria-current');
     expect(rowsOf(all.text, 'Revenue by month and token')).toEqual([
-      { Month: month, Token: 'TUSD on Anvil', Payments: '3', Amount: '$148.50' },
+      { Month: month, Token: 'TUSD on Anvil', Compared: '', Payments: '3', Amount: '$148.50' },
     ]);
     expect(plainText(all.text)).toContain('Revenue $148.50 of all time Payments 3');
     const listed = async (query: string) => rowsOf((await admin.open(`/admin/payments${query}`)).text, 'Payments');
@@ -323,6 +324,34 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     expect((await admin.open('/admin/payments?account=nobody@x.y')).text).toContain('There is no account');
     const [, latest] = registry.payments.list(2);
     expect(await listed(`?before=${latest!.id}`)).toEqual([expectedRows[2]!]);
+
+    const [, , first] = registry.payments.list(3);
+    refundPayment({ registry, nowMs: nowMs(), operatingUser: 'op' }, first!.id, `0x${'9'.repeat(64)}`, false);
+    const refunded = { ...expectedRows[2]!, State: 'refunded' };
+    expect(await listed('?state=refunded')).toEqual([refunded]);
+    expect(await listed(`?state=settled&account=${EVE}`)).toEqual([expectedRows[1]!]);
+    expect(await listed('?state=nothing')).toEqual([]);
+    const today = new Date(nowMs()).toISOString().slice(0, 10);
+    expect(await listed(`?from=${today}&to=${today}`)).toEqual([...expectedRows.slice(0, 2), refunded]);
+    expect(await listed(`?to=${new Date(nowMs() - 86_400_000).toISOString().slice(0, 10)}`)).toEqual([]);
+    const link = /href="(\/admin\/payments\/csv[^"]*)"/;
+    const page = await admin.open(`/admin/payments?state=refunded&before=${latest!.id}`);
+    const [, href = ''] = link.exec(page.text) ?? [];
+    const { text, headers } = await admin.open(href);
+    expect([href, headers.get('content-type')]).toEqual([
+      '/admin/payments/csv?state=refunded',
+      'text/csv; charset=utf-8',
+    ]);
+    const { id, createdMs, transaction, refund } = registry.payments.get(first!.id)!;
+    expect(text.split('\n')).toEqual([
+      'payment,created,account,tier,usd,token,state,invoice,transaction,refund',
+      [id, formatInstant(createdMs), ADA, 'pro', '49.50', 'TUSD on Anvil', 'refunded', '', transaction, refund].join(),
+      '',
+    ]);
+    // Some at a time: as many as are wanted, of all turns.
+    const [third, second] = registry.payments.list(2);
+    expect(await chosenPayments(registry, 2, {}, 1)).toEqual([third!, second!]);
+    expect(await chosenPayments(registry, 5, { accountId: second!.quote.accountId }, 1)).toEqual([second!]);
   });
 });
 
@@ -335,6 +364,6 @@ test('While payments are off, no page offers one: the plan and the menu have no 
   const plan = (await ada.open('/account/plan')).text;
   for (const absent of ['Buy 30 days', 'Receipts', '/account/billing', '/admin/payments'])
     expect(plan).not.toContain(absent);
-  expect(plan).toContain('Ask the operator of this service for Starter or Pro or Enterprise');
+  expect(plan).toContain('Ask the operator of this service for Pro or Starter or Enterprise');
   for (const form of [BUY, PAY]) expect((await ada.post(form, {})).status).toBe(404);
 });

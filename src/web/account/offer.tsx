@@ -7,7 +7,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { type PaymentQuote, TERM_MS } from '../../domain/payment.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Commands } from '../../http/pages/commands.tsx';
-import { Copyable, CopyButton } from '../../http/pages/copyable.tsx';
+import { Copyable } from '../../http/pages/copyable.tsx';
 import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import type { Answer } from '../page-request.ts';
@@ -43,6 +43,7 @@ export function offerPage(
   const network = walletNetwork(payments, quote);
   const payment: WalletPayment = { accepted, transfer, network, nowSeconds: Math.floor(nowMs / 1000) };
   const name = tokenText(payments, quote);
+  const path = `${PLAN_PATH}/${quote.id}`;
   const amount = (quote.priceCents / 100).toFixed(2);
   const endsMs = startsMs + TERM_MS;
   const secondsLeft = Math.floor((quote.expiresMs - nowMs) / 1000);
@@ -79,20 +80,19 @@ export function offerPage(
           </div>
           <div class="notice plain" data-no-wallet>
             <p>
-              <strong>Pay with a wallet.</strong> This browser has none yet. Any wallet for Ethereum works:
+              <strong>Pay with your wallet</strong>
             </p>
             <ol>
-              <li>Install a wallet in this browser, or its app on your phone.</li>
               <li>
-                Have at least {amount} {name} in it. You need nothing for gas.
+                Have at least {amount} {name} in a wallet for Ethereum. You need nothing for gas.
               </li>
               <li>
-                Load this page again. On a phone, sign in and open it in the browser of the wallet’s app:{' '}
-                <code id="page">{`${service.publicUrl}${PLAN_PATH}/${quote.id}`}</code>{' '}
-                <CopyButton id="page" label="Copy the address of this page" />
+                Open this address in a browser that has the wallet, or in the browser of the wallet’s app on your phone:
+                <Copyable id="page" label="Copy the address of this page" text={`${service.publicUrl}${path}`} />
               </li>
+              <li>Sign in there, choose “Pay with a wallet”, and sign the transfer.</li>
             </ol>
-            <a class="button primary" href={`${PLAN_PATH}/${quote.id}`}>
+            <a class="button small" href={path}>
               Look for a wallet again
             </a>
           </div>
@@ -113,19 +113,19 @@ export function offerPage(
         <details class="more">
           <summary>curl</summary>
           <p>
-            The first command prints the challenge. The second one sends the signed payment, <code>SIGNED</code>, as
-            base64.
+            The first command prints what to sign (an x402 challenge). The second one sends the signed payment,{' '}
+            <code>SIGNED</code>, as base64.
           </p>
           <Commands lines={curlLines(url)} />
         </details>
         <details class="more">
-          <summary>Challenge of this offer</summary>
+          <summary>Payment details</summary>
           {/* Nothing copies the receiver or the amount. */}
           <p>
             The signed transfer moves <code id="amount">{amount}</code> {name} to{' '}
             <code id="receiver">{quote.payTo}</code>. Tokens that you send to this address by hand buy nothing.
           </p>
-          <Copyable id="challenge" label="Copy the challenge" text={JSON.stringify(challenge, null, 2)} />
+          <Copyable id="challenge" label="Copy the payment details" text={JSON.stringify(challenge, null, 2)} />
         </details>
         <p class="quiet small">
           <a href="/docs/payments">The manual</a> describes these ways, and every answer.

@@ -1,11 +1,15 @@
 import type { Billing } from '../../billing/billing.ts';
 import type { GasReading } from '../../chain/gas-watch.ts';
+import { csvCells } from '../../domain/csv-cells.ts';
+import { formatInstant } from '../../domain/instant.ts';
 import type { Payment } from '../../domain/payment.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Hash } from '../../http/pages/copyable.tsx';
+import { CHOSEN_STATES, chosenPayments, chosenState } from '../../store/chosen-payments.ts';
 import type { Registry } from '../../store/registry.ts';
 import { type Revenue, revenueOf } from '../../store/revenue.ts';
-import { List } from '../list.tsx';
+import { linkTo } from '../link-to.ts';
+import { DAY_FILTERS, List, SIZE } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { errorSentence } from '../posted-form.ts';
@@ -14,27 +18,61 @@ import { type Column, Table } from '../table.tsx';
 import { numberText, usdText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
+import { csvFile, LINES_MAX } from '../usage/usage-csv.ts';
+import { chosenDays } from '../usage/usage-range.tsx';
 import { Figure } from '../usage/usage-tables.tsx';
 import { ACCOUNT_FILTER, AccountLink, filteredAccount } from './shown-account.tsx';
 
 export const PAYMENTS_PATH = '/admin/payments';
 /** The number of sums, each of a month and a token, that the page lists. */
 const SUMS_MAX = 24;
+const CSV_COLUMNS = 'payment,created,account,tier,usd,token,state,invoice,transaction,refund'.split(',');
 
-/** GET /admin/payments?account={address or id}&before. */
-export async function paymentList(
-  { registry, billing }: WebDeps,
-  person: Person,
-  { query }: PageRequest,
-): Promise<Answer> {
-  const { payments, database } = registry;
+/** The payments that a query chooses: at most `limit`. */
+async function wanted({ registry }: WebDeps, query: URLSearchParams, limit: number) {
   const { accountId, unknown } = filteredAccount(registry, query);
+  const choice = { accountId, state: query.get('state') || undefined, ...chosenDays(query) };
+  const beforeId = query.get('before') || undefined;
+  return {
+    unknown,
+    found: unknown === undefined ? await chosenPayments(registry, limit, { ...choice, beforeId }) : [],
+  };
+}
+
+/** GET /admin/payments/csv, with the query of the page. */
+export async function paymentFile(deps: WebDeps, _: Person, { query }: PageRequest): Promise<Answer> {
+  const { registry, billing } = deps;
+  const { found } = await wanted(deps, query, LINES_MAX + 1);
+  const lines = found.map((payment) => {
+    const { id, createdMs, quote, invoice = '', transaction = '', refund = '' } = payment;
+    return csvCells(
+      ...[id, formatInstant(createdMs), registry.accounts.find(quote.accountId)!.email, quote.tier],
+      ...[(quote.priceCents / 100).toFixed(2), tokenText(billing, quote), chosenState(payment)],
+      ...[String(invoice), transaction, refund],
+    );
+  });
+  return csvFile('payments', CSV_COLUMNS, lines);
+}
+
+/** GET /admin/payments?account={address or id}&state&from&to&before. */
+export async function paymentList(deps: WebDeps, person: Person, { query }: PageRequest): Promise<Answer> {
+  const { registry, billing } = deps;
+  const { unknown, found } = await wanted(deps, query, SIZE + 1);
   const gas = billing?.gas.readings ?? [];
   const sums = await revenueOf(registry);
   const sumOf = (field: 'payments' | 'cents') => sums.reduce((sum, one) => sum + one[field], 0);
   return personPage(
     person,
-    { title: 'Payments', path: PAYMENTS_PATH, scripts: [COPY_SCRIPT] },
+    {
+      title: 'Payments',
+      path: PAYMENTS_PATH,
+      scripts: [COPY_SCRIPT],
+      action: found.length > 0 && (
+        <a class="button" href={linkTo(`${PAYMENTS_PATH}/csv`, { ...Object.fromEntries(query), before: undefined })}>
+          Download CSV
+        </a>
+      ),
+    },
     <>
       {gas.map(
         ({ network, warning }) =>
@@ -51,7 +89,7 @@ export async function paymentList(
       <Table
         label="Revenue by month and token"
         isTitled
-        columns={revenueColumns(billing)}
+        columns={revenueColumns(billing, Math.max(...sums.map(({ cents }) => cents)))}
         rows={sums.slice(0, SUMS_MAX)}
         empty="No payment was mined yet."
       />
@@ -61,13 +99,11 @@ export async function paymentList(
         label="Payments"
         path={PAYMENTS_PATH}
         query={query}
-        filters={[ACCOUNT_FILTER]}
+        filters={[ACCOUNT_FILTER, { name: 'state', label: 'State', options: CHOSEN_STATES }, ...DAY_FILTERS]}
         cursor="before"
-        find={(limit, beforeId) =>
-          unknown === undefined ? database.read(() => payments.list(limit, { accountId, beforeId })) : []
-        }
+        find={() => found}
         columns={paymentColumns(registry, billing)}
-        empty={unknown === undefined ? 'There are no payments.' : `There is no account '${unknown}'.`}
+        empty={unknown === undefined ? 'There are no such payments.' : `There is no account '${unknown}'.`}
       />
     </>,
   );
@@ -85,10 +121,12 @@ const GAS_COLUMNS: readonly Column<GasReading>[] = [
   },
 ];
 
-function revenueColumns(billing: Billing | undefined): Column<Revenue>[] {
+/** `most`: the largest of the amounts. */
+function revenueColumns(billing: Billing | undefined, most: number): Column<Revenue>[] {
   return [
     { heading: 'Month', class: 'nowrap', cell: ({ month }) => month },
-    { heading: 'Token', class: 'long', cell: (token) => tokenText(billing, token) },
+    { heading: 'Token', class: 'nowrap', cell: (token) => tokenText(billing, token) },
+    { heading: 'Compared', class: 'most', cell: ({ cents }) => <meter max={most} value={cents} aria-label="Amount" /> },
     { heading: 'Payments', class: 'number', cell: ({ payments }) => numberText(payments) },
     { heading: 'Amount', class: 'number', cell: ({ cents }) => usdText(cents / 100) },
   ];
@@ -116,7 +154,7 @@ function paymentColumns(registry: Registry, billing: Billing | undefined): Colum
     {
       heading: 'Invoice',
       cell: ({ quote, invoice }) =>
-        invoice !== undefined && <a href={`${PAYMENTS_PATH}/${quote.id}/invoice`}>Invoice {invoice}</a>,
+        invoice !== undefined && <a href={`${PAYMENTS_PATH}/${quote.id}/invoice`}>{invoice}</a>,
     },
     transactionColumn(billing),
   ];

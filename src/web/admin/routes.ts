@@ -5,7 +5,7 @@ import { ACCOUNT_CHANGES } from './account-forms.ts';
 import { accountList } from './account-list.tsx';
 import { accountPage } from './account-page.tsx';
 import { AUDIT_PATH, auditLog } from './audit.tsx';
-import { PAYMENTS_PATH, paymentList } from './payments.tsx';
+import { PAYMENTS_PATH, paymentFile, paymentList } from './payments.tsx';
 import { RECORDER_PATH, recorderPage } from './recorder.tsx';
 import { ACCOUNTS_PATH } from './shown-account.tsx';
 import { addTier, TIERS_PATH, tierList } from './tier-list.tsx';
@@ -21,6 +21,7 @@ export const ADMIN_PAGES: PersonRoutes = {
   [AUDIT_PATH]: auditLog,
   [RECORDER_PATH]: recorderPage,
   [PAYMENTS_PATH]: paymentList,
+  [`${PAYMENTS_PATH}/csv`]: paymentFile,
   [`${PAYMENTS_PATH}/:quote/invoice`]: (deps, person, request) => invoicePage(deps, person, request, true),
   [SERVICE_USAGE_PATH]: serviceUsagePage,
   [`${SERVICE_USAGE_PATH}/csv`]: serviceUsageFile,

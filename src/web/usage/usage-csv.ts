@@ -6,12 +6,14 @@ import { MEASURES } from './chart-data.ts';
 
 export const LINES_MAX = 100_000;
 
-/** Usage as a file in CSV (RFC 4180): a heading, then `lines` of these columns and the counts. Throws 'invalid-parameter' for more than LINES_MAX. */
+/** The columns of counts. */
+export const COUNTS = MEASURES.map(({ field }) => field);
+
+/** A file in CSV (RFC 4180): a heading with `columns`, then `lines`. Throws 'invalid-parameter' for more than LINES_MAX. */
 export function csvFile(name: string, columns: readonly string[], lines: readonly string[]): Page {
   if (lines.length > LINES_MAX) {
     throw new DomainError('invalid-parameter', 'this file would have more than 100,000 lines: choose a shorter time');
   }
-  const heading = [...columns, ...MEASURES.map(({ field }) => field)].join();
   return {
     status: 200,
     headers: {
@@ -19,7 +21,7 @@ export function csvFile(name: string, columns: readonly string[], lines: readonl
       'content-type': 'text/csv; charset=utf-8',
       'content-disposition': `attachment; filename="${name}.csv"`,
     },
-    body: `${[heading, ...lines].join('\n')}\n`,
+    body: `${[columns.join(), ...lines].join('\n')}\n`,
   };
 }
 
