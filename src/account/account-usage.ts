@@ -44,6 +44,13 @@ export function summedTime(range: UsageRange, nowMs: InstantMs): SummedTime {
   return { fromMs: from - (from % lengthMs), toMs, intervalMs: lengthMs };
 }
 
+/** As much time right before; undefined: usage is not kept for all of it. */
+export function timeBefore({ fromMs, toMs, intervalMs }: SummedTime, nowMs: InstantMs): UsageRange | undefined {
+  const lengthMs = Math.floor((toMs - fromMs) / intervalMs + 1) * intervalMs;
+  if (fromMs - lengthMs < nowMs - USAGE_KEPT_MS) return undefined;
+  return { interval: intervalMs === HOUR_MS ? 'hour' : 'day', fromMs: fromMs - lengthMs, toMs: toMs - lengthMs };
+}
+
 /** The rows of a few keys at a time: an account may have had thousands. Other requests are answered in between. */
 export async function* usageRows(
   usage: Usage,

@@ -75,14 +75,20 @@ export function Field({ label, children, refused, ...input }: FieldContent) {
 type TimeContent = Pick<FieldContent, 'label' | 'name' | 'value' | 'required' | 'children' | 'refused'>;
 
 /** The attributes of a field for a day, as text: a browser's own field of a date has the order of its language. */
-export const DAY = {
+const DAY = {
   pattern: '\\d{4}-\\d{2}-\\d{2}',
   placeholder: 'YYYY-MM-DD',
   title: 'A day like 2026-12-31',
 } as const;
 
-export function DayField(content: TimeContent) {
-  return <Field {...content} {...DAY} />;
+/** A day in a line of other controls. */
+export function InlineDay({ label, ...input }: Omit<TimeContent, 'children' | 'refused'>) {
+  return (
+    <label class="row">
+      {label}
+      <input class="input" {...input} {...DAY} />
+    </label>
+  );
 }
 
 /** An instant of UTC as text, for `instantField`. */
@@ -97,12 +103,14 @@ interface ChoiceContent {
   /** Values, each with its text. */
   readonly options: readonly (readonly [value: string, text: string])[];
   readonly chosen?: string | null | undefined;
+  /** `row`: in a line of other controls. */
+  readonly class?: 'field' | 'row';
 }
 
 /** A choice of one value. Without `chosen` it is the first one. */
-export function Choice({ label, name, options, chosen }: ChoiceContent) {
+export function Choice({ label, name, options, chosen, class: classes = 'field' }: ChoiceContent) {
   return (
-    <label class="field">
+    <label class={classes}>
       {label}
       <select class="input" name={name}>
         {options.map(([value, text]) => (
@@ -116,12 +124,12 @@ export function Choice({ label, name, options, chosen }: ChoiceContent) {
 }
 
 /** A form that PASSKEY_SCRIPT fills in with a passkey: the path `options` below that of the form gives what the browser needs. */
-export function PasskeyForm({ action, button, children }: Pick<FormContent, 'action' | 'button' | 'children'>) {
+export function PasskeyForm({ action, button, look = '', children }: FormContent) {
   return (
     <form class="card" method="post" action={action} data-passkey={`${action}/options`}>
       {children}
       <input type="hidden" name="answer" />
-      <button class="button wide" type="submit" hidden>
+      <button class={`button ${look}`.trim()} type="submit" hidden>
         {button}
       </button>
       <output class="quiet">Passkeys need scripts, and a browser of the last two years.</output>

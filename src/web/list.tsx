@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { DAY, Form } from './form.tsx';
+import { Form, InlineDay } from './form.tsx';
 import { linkTo } from './link-to.ts';
 import { Table, type TableContent } from './table.tsx';
 
@@ -84,10 +84,7 @@ function Filters({ path, filters, chosen }: FiltersContent) {
     >
       {filters.map(({ name, label, options, isDay = false }) =>
         isDay ? (
-          <label key={name} class="row">
-            {label}
-            <input class="input" name={name} value={chosen[name]} {...DAY} />
-          </label>
+          <InlineDay key={name} label={label} name={name} value={chosen[name]} />
         ) : options === undefined ? (
           <input key={name} class="input" name={name} value={chosen[name]} placeholder={label} aria-label={label} />
         ) : (

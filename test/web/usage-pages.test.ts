@@ -112,6 +112,28 @@ test.each([
   expect(splits.map(({ series }) => series.length)).toEqual([8, 5]);
 });
 
+test.each([
+  ['/account/usage?last=24h', '24 hours', 23 * HOUR_MS, DAY_MS],
+  ['/account/usage?last=7d', '7 days', 7 * DAY_MS - HOUR_MS, 7 * DAY_MS],
+  ['/account/usage?last=7d&from=2026-05-20&to=2026-05-21&by=day', '2 days', 12 * DAY_MS, 2 * DAY_MS],
+  ['/admin/usage?last=7d', '7 days', 6 * DAY_MS, 7 * DAY_MS],
+])('Requests are compared with those of as much time right before. (%s)', async (path, time, ageMs, lengthMs) => {
+  const until = path.includes('to=') ? -10 * DAY_MS - HOUR_MS : 0;
+  const sumAt = (shiftMs: number) =>
+    requests
+      .filter(({ keyId }) => path.startsWith('/admin') || keyId !== keyIds[10])
+      .filter(({ startMs }) => startMs >= NOW_MS - ageMs - shiftMs && startMs <= NOW_MS + until - shiftMs)
+      .reduce((sum, { counts }) => sum + counts[0], 0);
+  const percent = Math.round((sumAt(0) / sumAt(lengthMs) - 1) * 100);
+  const text = `${percent > 0 ? '+' : ''}${percent}`.replace('-', '−');
+  expect(plainText(await opened(path))).toContain(` ${text} % from the ${time} before `);
+});
+
+test('Nothing is compared with a time without requests, or with one whose usage is not kept', async () => {
+  for (const path of ['/account/usage?last=90d', '/account/usage?last=1y', '/admin/usage?last=1y'])
+    expect(plainText(await opened(path))).not.toContain('% from');
+});
+
 test('The file of usage has the figures of the page, and an apostrophe before a cell that a spreadsheet would calculate.', async () => {
   const file = (query: string) => opened(`/account/usage/csv?${query}`);
   const [heading, ...lines] = (await file('last=24h')).trimEnd().split('\n');

@@ -1,5 +1,5 @@
 import { keysAllowed } from '../../account/account-keys.ts';
-import { type AccountUsage, usageOf } from '../../account/account-usage.ts';
+import { type AccountUsage, type UsageRange, usageOf } from '../../account/account-usage.ts';
 import { overviewOf } from '../../account/administration.ts';
 import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
 import type { InstantMs } from '../../domain/instant.ts';
@@ -15,7 +15,7 @@ import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
 import { lastRange } from '../usage/usage-range.tsx';
-import { Figure, REFUSALS, Route, UsageChart } from '../usage/usage-tables.tsx';
+import { changeText, Figure, REFUSALS, Route, UsageChart } from '../usage/usage-tables.tsx';
 import { firstRequests } from './first-requests.ts';
 import { nameOf } from './keys.tsx';
 
@@ -31,9 +31,9 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
     keyIds: registry.apiKeys.idsOf(person.account.id),
     names: new Map(registry.apiKeys.ofAccount(person.account.id).map((key) => [key.id, nameOf(key)])),
   }));
-  const usedIn = async (last: '24h' | '30d') =>
-    await usageOf(service.activity.usage, keyIds, lastRange(last, nowMs), nowMs);
-  const [ofDay, ofMonth] = [await usedIn('24h'), await usedIn('30d')];
+  const usedIn = async (range: UsageRange) => await usageOf(service.activity.usage, keyIds, range, nowMs);
+  const [ofDay, ofMonth] = [await usedIn(lastRange('24h', nowMs)), await usedIn(lastRange('30d', nowMs))];
+  const change = await changeText(ofMonth, nowMs, usedIn);
   const busiest = ofDay.total.intervals.reduce((most, [, { requests }]) => Math.max(most, requests), 0);
   const rate = numberText(account.tier.requestsPerMinute);
   const hasRequests = ofMonth.total.sum.requests > 0;
@@ -71,7 +71,7 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
         <Figure
           name="Requests in 30 days"
           value={numberText(ofMonth.total.sum.requests)}
-          note={<a href="/account/usage">See the usage</a>}
+          note={<a href="/account/usage">{change ?? 'See the usage'}</a>}
         />
       </div>
       {hasRequests ? (
@@ -207,8 +207,8 @@ function FirstSteps({ hasKey, commands }: { readonly hasKey: boolean; readonly c
         <h2>Send a request</h2>
         <p>
           {commands.length > 1
-            ? 'These commands print the latest market with recorded order books, keep its name, and print its first two order book snapshots:'
-            : 'This command prints what your tier may read:'}
+            ? 'Put your key into the first line. The other commands find the latest market with order books, and print its first two snapshots:'
+            : 'Put your key into the first line. The other command shows that it works:'}
         </p>
         <Copyable
           id="first-requests"
@@ -238,7 +238,6 @@ function Latest({ entries, ownId, names }: LatestContent) {
     <Table
       label="Latest activity"
       isTitled
-      isDense
       columns={[
         {
           heading: 'Activity',

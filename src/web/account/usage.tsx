@@ -1,4 +1,4 @@
-import { type AccountUsage, summedTime, usageOf, usageRows } from '../../account/account-usage.ts';
+import { type AccountUsage, summedTime, type UsageRange, usageOf, usageRows } from '../../account/account-usage.ts';
 import { UsageByName } from '../../account/usage-series.ts';
 import type { ApiKey } from '../../domain/api-key.ts';
 import { csvCells } from '../../domain/csv-cells.ts';
@@ -13,9 +13,9 @@ import { USAGE_SCRIPT } from '../scripts.ts';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
 import { intervalText } from '../usage/chart-data.ts';
-import { csvCounts, csvFile, LINES_MAX } from '../usage/usage-csv.ts';
+import { COUNTS, csvCounts, csvFile, LINES_MAX } from '../usage/usage-csv.ts';
 import { type ChosenRange, chosenRange, RangeForm } from '../usage/usage-range.tsx';
-import { Route, UsageChart, UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
+import { changeText, Route, UsageChart, UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 
 export const USAGE_PATH = '/account/usage';
 /** Keys on the page: an account may have had thousands. */
@@ -33,7 +33,9 @@ function wantedUsage({ registry, nowMs }: WebDeps, { account }: Person, { query 
 /** GET /account/usage?last&from&to&by&key. */
 export async function usagePage(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
   const { range, keyId, all, keyIds } = wantedUsage(deps, person, request);
-  const used = await usageOf(deps.service.activity.usage, keyIds, range, deps.nowMs());
+  const usedIn = (time: UsageRange) => usageOf(deps.service.activity.usage, keyIds, time, deps.nowMs());
+  const used = await usedIn(range);
+  const change = await changeText(used, deps.nowMs(), usedIn);
   const { apiKeys, database } = deps.registry;
   const shown = [
     ...new Set([...(keyId === undefined ? [] : keyIds), ...used.keys.map(({ name }) => name), ...all]),
@@ -53,8 +55,15 @@ export async function usagePage(deps: WebDeps, person: Person, request: PageRequ
     },
     <>
       <RangeForm path={USAGE_PATH} range={range} keyId={keyId}>
-        <Choice label="By" name="by" options={Object.entries({ hour: 'Hour', day: 'Day' })} chosen={range.interval} />
         <Choice
+          class="row"
+          label="By"
+          name="by"
+          options={Object.entries({ hour: 'Hour', day: 'Day' })}
+          chosen={range.interval}
+        />
+        <Choice
+          class="row"
           label="Key"
           name="key"
           options={[['', 'All keys'], ...[...keys.values()].map((key) => [key.id, keyName(key)] as const)]}
@@ -62,7 +71,7 @@ export async function usagePage(deps: WebDeps, person: Person, request: PageRequ
         />
       </RangeForm>
       <Limited range={range} used={used} />
-      <UsageFigures used={used} keys={keys} />
+      <UsageFigures used={used} keys={keys} change={change} />
     </>,
   );
 }
@@ -88,7 +97,7 @@ export async function usageFile(deps: WebDeps, person: Person, request: PageRequ
       }
     }
   }
-  return csvFile(`usage-by-${range.interval}`, ['keyId', 'keyName', 'route', 'start'], lines);
+  return csvFile(`usage-by-${range.interval}`, ['keyId', 'keyName', 'route', 'start', ...COUNTS], lines);
 }
 
 /** A sentence if the range is shorter than the person asked for. */
@@ -106,10 +115,11 @@ interface UsageFiguresContent {
   readonly used: AccountUsage;
   /** Those on the page. */
   readonly keys: ReadonlyMap<string, ApiKey>;
+  readonly change: string | undefined;
 }
 
 /** Sums, a chart and tables of the same usage. */
-function UsageFigures({ used, keys }: UsageFiguresContent) {
+function UsageFigures({ used, keys, change }: UsageFiguresContent) {
   if (used.keys.length === 0) {
     return (
       <div class="card empty">
@@ -137,7 +147,7 @@ function UsageFigures({ used, keys }: UsageFiguresContent) {
   const byKey = used.keys.map(({ name, series }) => ({ name: nameOf(name), series }));
   return (
     <>
-      <UsageTotals sum={used.total.sum} />
+      <UsageTotals sum={used.total.sum} change={change} />
       <UsageChart range={used} splits={{ Key: byKey, Route: used.routes }} />
       <h2>By key</h2>
       <UsageTable

@@ -1,3 +1,4 @@
+import type { UsageRange } from '../../account/account-usage.ts';
 import { serviceUsage } from '../../account/service-usage.ts';
 import type { NamedUsage } from '../../account/usage-series.ts';
 import { csvCells } from '../../domain/csv-cells.ts';
@@ -8,9 +9,9 @@ import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { USAGE_SCRIPT } from '../scripts.ts';
 import { numberText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
-import { csvCounts, csvFile } from '../usage/usage-csv.ts';
+import { COUNTS, csvCounts, csvFile } from '../usage/usage-csv.ts';
 import { chosenRange, RangeForm } from '../usage/usage-range.tsx';
-import { UsageChart, UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
+import { changeText, UsageChart, UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 import { AccountLink } from './shown-account.tsx';
 
 export const SERVICE_USAGE_PATH = '/admin/usage';
@@ -21,6 +22,7 @@ const DELETED = 'Deleted accounts';
 export async function serviceUsagePage(deps: WebDeps, person: Person, { query }: PageRequest): Promise<Answer> {
   const { range, used } = await readUsage(deps, query);
   const { sums } = used;
+  const change = await changeText(used, deps.nowMs(), (time) => usedIn(deps, time));
   const tierText = (id: string | undefined) => (id === undefined ? DELETED : tierName(deps.registry, id));
   const splits = { Tier: named(used.series.tier, tierText), Account: named(used.series.account) };
   const rest = sums.account.length - ACCOUNTS_MAX;
@@ -38,7 +40,7 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
     },
     <>
       <RangeForm path={SERVICE_USAGE_PATH} range={range} onlyDays />
-      <UsageTotals sum={used.total.sum} />
+      <UsageTotals sum={used.total.sum} change={change} />
       {sums.account.length > 0 && <UsageChart range={used} splits={splits} />}
       <h2>By tier</h2>
       <UsageTable by="Tier" rows={sums.tier.map(({ name, sum }) => ({ name: tierText(name), sum }))} />
@@ -62,12 +64,16 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
 export async function serviceUsageFile(deps: WebDeps, _: Person, { query }: PageRequest): Promise<Answer> {
   const { used } = await readUsage(deps, query);
   const lines = used.sums.account.map(({ name, sum }) => `${csvCells(name ?? DELETED)},${csvCounts(sum)}`);
-  return csvFile('usage-by-account', ['account'], lines);
+  return csvFile('usage-by-account', ['account', ...COUNTS], lines);
 }
 
-async function readUsage({ service, registry, nowMs }: WebDeps, query: URLSearchParams) {
-  const range = chosenRange(query, nowMs(), true);
-  return { range, used: await serviceUsage(registry, service.activity.usage, range, nowMs()) };
+async function readUsage(deps: WebDeps, query: URLSearchParams) {
+  const range = chosenRange(query, deps.nowMs(), true);
+  return { range, used: await usedIn(deps, range) };
+}
+
+function usedIn({ service, registry, nowMs }: WebDeps, range: UsageRange) {
+  return serviceUsage(registry, service.activity.usage, range, nowMs());
 }
 
 function named(list: readonly NamedUsage<string | undefined>[], nameOf = (name?: string) => name ?? DELETED) {

@@ -45,7 +45,7 @@ function signInPage(
           </a>
         </p>
       ))}
-      {passkeys.arePossible && <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" />}
+      {passkeys.arePossible && <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" look="wide" />}
       {!sendsMail && providers.length === 0 && (
         <>
           <p>This service sends no mail: ask its operator for a link.</p>
@@ -110,7 +110,7 @@ function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest, ref
     'One more step',
     <>
       <p>This account has passkeys: sign in with one of them, or with a recovery code, within 10 minutes.</p>
-      <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" />
+      <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" look="wide" />
       <Form action={`${PASSKEY_PATH}/code`} button="Sign in with a code">
         <Field label="Recovery code" name="code" autocomplete="off" refused={refused} required maxLength={40}>
           You got ten with your first passkey. If you lost them too, ask the operator of this service.

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, parseIso } from '../../domain/instant.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/usage.ts';
-import { DayField, Form } from '../form.tsx';
+import { Form, InlineDay } from '../form.tsx';
 import { linkTo } from '../link-to.ts';
 
 const SPANS = [
@@ -98,14 +98,11 @@ export function RangeForm({ path, range, keyId, onlyDays = false, children }: Ra
           </a>
         ))}
       </nav>
-      <details class="more" open={range.last === undefined || keyId !== undefined}>
-        <summary class="opener">{onlyDays ? 'Dates' : 'Dates, intervals and keys'}</summary>
-        <Form class="range" method="get" action={path} button="Show">
-          <DayField label="From (UTC)" name="from" required value={date(range.fromMs)} />
-          <DayField label="To" name="to" required value={date(range.toMs)} />
-          {children}
-        </Form>
-      </details>
+      <Form class="row filter" method="get" action={path} button="Show">
+        <InlineDay label="From" name="from" required value={date(range.fromMs)} />
+        <InlineDay label="To (UTC)" name="to" required value={date(range.toMs)} />
+        {children}
+      </Form>
     </>
   );
 }

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import type { SummedTime } from '../../account/account-usage.ts';
+import { type SummedTime, timeBefore, type UsageRange } from '../../account/account-usage.ts';
 import { LEADING_MAX, type NamedUsage, type UsageSeries } from '../../account/usage-series.ts';
-import { addUsage, NO_USAGE, type UsageCounts } from '../../domain/usage.ts';
+import { countText } from '../../domain/count-text.ts';
+import type { InstantMs } from '../../domain/instant.ts';
+import { addUsage, DAY_MS, NO_USAGE, type UsageCounts } from '../../domain/usage.ts';
 import { Table } from '../table.tsx';
 import { bytesText, numberText } from '../texts.ts';
 import { type ChartData, type ChartSeries, MEASURES, type Measure } from './chart-data.ts';
@@ -24,7 +26,6 @@ export function UsageTable({ by, rows }: UsageTableContent) {
   const counts = MEASURES.map(({ field, name }) => ({
     heading: name,
     class: 'number nowrap',
-    // A phone leaves out what is 0.
     cell: ({ sum }: UsageRow) =>
       sum[field] === 0 ? <span class="minor quiet">0</span> : measureText(field, sum[field]),
   }));
@@ -33,7 +34,6 @@ export function UsageTable({ by, rows }: UsageTableContent) {
       label={`Usage by ${by.toLowerCase()}`}
       columns={[{ heading: by, class: 'long', isRowHeading: true, cell: ({ name }) => name }, ...counts]}
       rows={rows}
-      isDense
       empty="No requests."
     />
   );
@@ -44,13 +44,33 @@ export function Route({ path }: { readonly path: string }) {
   return <code>{path.split(/(?<=\/)/).flatMap((part) => [part, <wbr key={part} />])}</code>;
 }
 
-/** The sums of a range. */
-export function UsageTotals({ sum }: { readonly sum: UsageCounts }) {
+/** `+12 % from the 30 days before`; undefined: there is nothing to compare with. `usedIn`: the usage of another range. */
+export async function changeText(
+  { total, fromMs, toMs, intervalMs }: SummedTime & { readonly total: UsageSeries },
+  nowMs: InstantMs,
+  usedIn: (range: UsageRange) => Promise<{ readonly total: UsageSeries }>,
+): Promise<string | undefined> {
+  const before = timeBefore({ fromMs, toMs, intervalMs }, nowMs);
+  const requestsBefore = before === undefined ? 0 : (await usedIn(before)).total.sum.requests;
+  if (requestsBefore === 0) return undefined;
+  // Not -0.
+  const percent = Math.round((total.sum.requests / requestsBefore - 1) * 100) || 0;
+  const days = (Math.floor((toMs - fromMs) / intervalMs + 1) * intervalMs) / DAY_MS;
+  const time = days > 1 && Number.isInteger(days) ? countText(days, 'day') : countText(days * 24, 'hour');
+  return `${percent > 0 ? '+' : ''}${numberText(percent)} % from the ${time} before`.replace('-', '−');
+}
+
+/** The sums of a range. `change`: see `changeText`. */
+export function UsageTotals({ sum, change }: { readonly sum: UsageCounts; readonly change: string | undefined }) {
   const { requests, forbidden, limited, failed, bytes } = sum;
   const refused = forbidden + limited + failed;
   return (
     <div class="cards">
-      <Figure name="Requests" value={numberText(requests)} note={`${numberText(requests - refused)} answered`} />
+      <Figure
+        name="Requests"
+        value={numberText(requests)}
+        note={change ?? `${numberText(requests - refused)} answered`}
+      />
       <Figure
         name="Refused"
         value={numberText(refused)}
