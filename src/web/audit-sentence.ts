@@ -65,6 +65,12 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'tier.set': (detail) => `Changed the tier ${tierText(detail)}`,
 };
 
+/** The kind of an action: account, key, payment, recordings, sign-in or tier. */
+export function auditKind(action: string): string {
+  if (/^(?:session|passkey|recovery-codes?|identity)\./.test(action)) return 'sign-in';
+  return action.startsWith('grant.') ? 'tier' : action.split('.', 1)[0]!;
+}
+
 /** The actions that this build records, in the order of the alphabet. */
 export const AUDIT_ACTIONS: readonly string[] = Object.keys(SENTENCES);
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { AuditDetail } from '../../src/store/audit.ts';
-import { AUDIT_ACTIONS, auditSentence } from '../../src/web/audit-sentence.ts';
+import { AUDIT_ACTIONS, auditKind, auditSentence } from '../../src/web/audit-sentence.ts';
 
 const TIER = {
   tier: 'pro',
@@ -85,4 +85,9 @@ test('every action that the sources record has a sentence, and no other', async 
     }
   }
   expect([...AUDIT_ACTIONS]).toEqual([...recorded].sort());
+});
+
+test('actions are of a few kinds', () => {
+  const kinds = new Set(AUDIT_ACTIONS.map(auditKind));
+  expect([...kinds].toSorted()).toEqual(['account', 'key', 'payment', 'recordings', 'sign-in', 'tier']);
 });

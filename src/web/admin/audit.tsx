@@ -1,6 +1,6 @@
 import { type AuditRecord, auditPage, isForAnother } from '../../account/audit-page.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
-import { AUDIT_ACTIONS, auditSentence } from '../audit-sentence.ts';
+import { AUDIT_ACTIONS, auditKind, auditSentence } from '../audit-sentence.ts';
 import { DAY_FILTERS, List } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
@@ -12,6 +12,15 @@ import { ACCOUNT_FILTER, AccountLink, filteredAccount } from './shown-account.ts
 export const AUDIT_PATH = '/admin/audit';
 export const AUDIT_LABEL = 'Entries of the audit';
 
+const KIND_BADGES: Readonly<Record<string, string>> = { account: 'up', key: 'accent', payment: 'good', tier: 'good' };
+/** Actions that refuse or take away something. */
+const LOSSES = /\.(delete|disable|fail|refund|refused|retire|revoke|wrong-code)$/;
+
+function Kind({ action }: { readonly action: string }) {
+  const kind = auditKind(action);
+  return <span class={`badge ${LOSSES.test(action) ? 'bad' : (KIND_BADGES[kind] ?? '')}`}>{kind}</span>;
+}
+
 /** Columns for entries of one account, which the page names. */
 export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
   {
@@ -19,7 +28,9 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
     class: 'most',
     cell: (entry) => (
       <details>
-        <summary>{auditSentence(entry)}</summary>
+        <summary>
+          <Kind action={entry.action} /> {auditSentence(entry)}
+        </summary>
         <div class="quiet">
           {isForAnother(entry) && <div>{`${entry.actor} did this as an admin, for ${entry.account}.`}</div>}
           {entry.action}
@@ -86,7 +97,6 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
         }
         columns={COLUMNS}
         groupOf={({ atMs }) => dayText(atMs)}
-        isDense
         empty={unknown === undefined ? 'There are no such entries.' : `There is no account '${unknown}'.`}
       />
     </>,
