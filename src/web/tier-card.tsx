@@ -2,11 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { GRANTS, type Grant, grantsRoute, type Tier } from '../domain/tier.ts';
 import { Facts } from '../http/pages/facts.tsx';
 import { numberText } from './texts.ts';
-import { byLimit, coinsText, priceText, TERM } from './tier-texts.ts';
+import { byPrice, coinsText, priceText, TERM } from './tier-texts.ts';
 
 const GRANT_NAMES: Readonly<Record<Grant, string>> = {
   markets: 'Markets',
-  prices: 'Prices of coins',
+  prices: 'Coin prices',
   snapshots: 'Order books',
   quotes: 'Best bid and ask',
   export: 'Downloads',
@@ -31,11 +31,10 @@ export function TierCard({ tier, isPresent, isRecommended = false, grants, child
   const hasTerm = (tier.monthlyPriceUsd ?? 0) > 0;
   return (
     <section class={isPresent || isRecommended ? 'card tier chosen' : 'card tier'}>
-      <div class="row spread">
-        <h2>{tier.name}</h2>
-        {isPresent && <span class="badge accent">your tier</span>}
-        {isRecommended && <span class="badge accent">recommended</span>}
-      </div>
+      <h2>
+        {tier.name} {isPresent && <span class="badge">your tier</span>}
+        {isRecommended && <span class="badge">recommended</span>}
+      </h2>
       <div class="price">
         {hasTerm ? price.slice(0, -TERM.length) : price}
         {hasTerm && <small class="quiet">{TERM}</small>}
@@ -61,7 +60,7 @@ export function TierCard({ tier, isPresent, isRecommended = false, grants, child
 }
 
 interface Comparison {
-  /** In the order of their limits. */
+  /** In the order of their prices. */
   readonly tiers: readonly Tier[];
   /** The routes that some of the tiers lack. */
   readonly grants: readonly Grant[];
@@ -70,11 +69,11 @@ interface Comparison {
 }
 
 export function compared(listed: readonly Tier[]): Comparison {
-  const tiers = byLimit(listed);
+  const tiers = byPrice(listed);
   const isOfAll = (grant: Grant) => tiers.every((tier) => grantsRoute(tier, grant));
   const names = GRANTS.filter(isOfAll).map((grant) => GRANT_NAMES[grant].toLowerCase());
-  const included = names.length === 0 ? '' : `, with ${names.join(' and ')}`;
-  const shared = `Every tier has the whole history since the first recording${included}.`;
+  const included = names.length === 0 ? '' : `, plus ${names.join(' and ')}`;
+  const shared = `Every tier includes the full history since the first recording${included}.`;
   return { tiers, grants: GRANTS.filter((grant) => !isOfAll(grant)), shared };
 }
 

@@ -20,9 +20,10 @@ function isOnRequest({ monthlyPriceUsd, priceNote = UNDECIDED }: Tier): boolean 
   return monthlyPriceUsd === undefined && [UNDECIDED, 'on request'].includes(priceNote.toLowerCase());
 }
 
-/** Tiers in the order in which pages list them: the fewest requests first. */
-export function byLimit(tiers: readonly Tier[]): Tier[] {
-  return tiers.toSorted((one, other) => one.requestsPerMinute - other.requestsPerMinute);
+/** Tiers in the order in which customers see them: by price, then those without one; among equal prices by rank. */
+export function byPrice(tiers: readonly Tier[]): Tier[] {
+  const price = ({ monthlyPriceUsd = Number.MAX_VALUE }: Tier) => monthlyPriceUsd;
+  return tiers.toSorted((one, other) => price(one) - price(other));
 }
 
 /** `btc, eth`, or `all`. */

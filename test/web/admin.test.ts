@@ -161,7 +161,7 @@ describe('The pages of administration', () => {
       },
     ]);
     expect(rowsOf(text, 'Entries of the audit')).toContainEqual({
-      Action: `Created the key ${apiKey.id} with the tier enterprise key.create`,
+      Action: `key Created the key ${apiKey.id} with the tier enterprise key.create`,
       Time: '2026-06-01 00:00 UTC',
       Person: 'command line',
     });
@@ -199,7 +199,7 @@ describe('The pages of administration', () => {
   });
 
   test.each<[Readonly<Record<string, string>>, number, string]>([
-    [{ tier: 'pro', until: '2020-01-01T00:00' }, 400, 'The end of the grant is in the past: choose a later instant.'],
+    [{ tier: 'pro', until: '2020-01-01T00:00' }, 400, 'The end of the grant is in the past: choose a later time.'],
     [{ tier: 'pro', until: '2026-02-30T00:00' }, 400, 'This is not a time'],
     [{ tier: 'gold', until: '2027-01-01T00:00' }, 400, "There is no tier 'gold'"],
   ])('refuse the grant %j, and keep what was typed', async (fields, status, sentence) => {
@@ -309,13 +309,13 @@ describe('The pages of administration', () => {
 
   test('add a tier, change all of its fields, and move it in the catalog', async () => {
     expect((await change('/tiers/create', tier({ place: '2' }))).headers.get('location')).toBe('/admin/tiers');
-    // In the order of their limits, as the pricing page has them.
+    // In the order of their ranks.
     expect((await tierRows()).map((row) => [row.Tier, row.Rank])).toEqual([
       ['Free', '1'],
+      ['Gold', '2'],
       ['Starter', '3'],
       ['Pro', '4'],
       ['Enterprise', '5'],
-      ['Gold', '2'],
     ]);
     expect(registry.tiers.find('gold')).toEqual({
       ...{ id: 'gold', name: 'Gold', coins: undefined, routes: undefined, requestsPerMinute: 1200 },
@@ -358,7 +358,7 @@ describe('The pages of administration', () => {
       Coins: 'btc, eth',
       Routes: 'quotes, export',
       'Requests a minute': '5',
-      Price: 'Ask',
+      'Price for 30 days': 'Ask',
       Rank: '5',
       Accounts: '0',
       Keys: '1',
@@ -460,14 +460,14 @@ describe('The pages of administration', () => {
     );
     expect(walked).toEqual(
       sentences.map((sentence) => ({
-        Action: `${sentence} session.end-all`,
+        Action: `sign-in ${sentence} session.end-all`,
         Time: '00:00 UTC',
         Person: '<b>@audit.example',
         Account: '<b>@audit.example',
       })),
     );
     expect((await entries(''))[0]).toEqual({
-      Action: 'Signed out session.sign-out',
+      Action: 'sign-in Signed out session.sign-out',
       Time: '00:00 UTC',
       Person: 'command line',
       Account: '<b>@audit.example',

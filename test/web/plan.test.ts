@@ -15,7 +15,7 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
   const ada = await site.signedIn(ADA);
   const shown = async () => (await ada.open('/account/plan')).text;
   const markedIn = (text: string) =>
-    [...text.matchAll(/<section class="card tier chosen">.*?<h2>([^<]*)/g)].map(([, name]) => name);
+    [...text.matchAll(/<section class="card tier chosen">.*?<h2>([^<]*)/g)].map(([, name]) => name!.trim());
   const free = await shown();
   expect([markedIn(free), free.includes('Periods')]).toEqual([['Free'], false]);
   for (const part of ['Every account without a grant has this tier', '10 a minute', '$0', 'Custom', 'Enterprise']) {

@@ -19,7 +19,13 @@ const cardsOf = (text: string) =>
     const names = [...card.matchAll(/<li class="(granted|quiet)">([^<]*)/g)];
     const named = (kind: string) => names.filter(([, has]) => has === kind).map(([, , name]) => name!);
     const [, href, action] = /<a class="button[^"]*" href="([^"]*)">([^<]*)<\/a>/.exec(card) ?? [];
-    return { name: /<h2>([^<]*)/.exec(card)![1]!, granted: named('granted'), missing: named('quiet'), href, action };
+    return {
+      name: /<h2>([^<]*)/.exec(card)![1]!.trim(),
+      granted: named('granted'),
+      missing: named('quiet'),
+      href,
+      action,
+    };
   });
 const actionsOf = (text: string) => cardsOf(text).map(({ href, action }) => [href, action]);
 
@@ -27,7 +33,7 @@ test('The tiers have their prices and grants without a sign-in, and nothing to b
   await using site = startSite();
   setPrice(site.people.registry, 'pro', 49.5);
   const text = await pricing(site);
-  const tiers = site.people.registry.tiers.list();
+  const tiers = ['free', 'pro', 'starter', 'enterprise'].map((id) => site.people.registry.tiers.find(id)!);
   const cards = cardsOf(text);
   expect(cards.map(({ name }) => name)).toEqual(tiers.map(({ name }) => name));
   const all = cards.at(-1)!.granted;
@@ -43,7 +49,7 @@ test('The tiers have their prices and grants without a sign-in, and nothing to b
     '$49.50 for 30 days',
     'Requests per key 300 a minute',
     'BTC, ETH, SOL, XRP',
-    'Every tier has the whole history since the first recording, with markets and prices of coins.',
+    'Every tier includes the full history since the first recording, plus markets and coin prices.',
     'Pro recommended',
   ]) {
     expect(plainText(text)).toContain(part);
@@ -95,12 +101,13 @@ test.each([undefined, CONTACT])(
   },
 );
 
-test('The tiers are in the order of their limits, whatever their places in the catalog are', async () => {
+test('The tiers are in the order of their prices, and those without one follow by their rank', async () => {
   await using site = startSite();
   const { registry, nowMs } = site.people;
   createTier({ registry, nowMs: nowMs() }, { id: 'lab', name: 'Lab', requestsPerMinute: 240, place: 1 });
+  setPrice(registry, 'pro', 49.5);
   const names = cardsOf(await pricing(site)).map(({ name }) => name);
-  expect(names).toEqual(['Free', 'Starter', 'Lab', 'Pro', 'Enterprise']);
+  expect(names).toEqual(['Free', 'Pro', 'Lab', 'Starter', 'Enterprise']);
 });
 
 describe.skipIf(!HAS_ANVIL)('With payments (needs anvil)', () => {

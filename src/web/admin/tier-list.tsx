@@ -6,7 +6,7 @@ import { type Person, personPage, posted, type WebDeps } from '../person-page.ts
 import { type RefusedForm, refusedForm } from '../posted-form.ts';
 import { type Column, Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
-import { byLimit, grantedText, priceText } from '../tier-texts.ts';
+import { grantedText, priceText, TERM } from '../tier-texts.ts';
 import { coinsToChoose, NEW_TIER_FIELDS, TierForm, tierOf } from './tier-form.tsx';
 
 export const TIERS_PATH = '/admin/tiers';
@@ -54,14 +54,10 @@ export async function tierList(
           <h2>The catalog</h2>
         </>
       )}
-      <p class="quiet">
-        In the order of their requests, as on <a href="/pricing">Pricing</a>. An account with several tiers has the one
-        with the highest rank. A change applies from the next request on.
-      </p>
       <Table
         label="Tiers"
         columns={columns(catalog, counts)}
-        rows={[...byLimit(catalog), ...byLimit(retired)]}
+        rows={[...catalog, ...retired]}
         empty="There are no tiers."
       />
     </>,
@@ -80,6 +76,7 @@ function columns(catalog: readonly Tier[], { accounts, keys }: TierCounts): Colu
         </>
       ),
     },
+    { heading: 'Rank', class: 'number', cell: (tier) => catalog.indexOf(tier) + 1 || null },
     { heading: 'Coins', class: 'nowrap', cell: ({ coins }) => grantedText(coins) },
     { heading: 'Routes', cell: ({ routes }) => grantedText(routes) },
     {
@@ -87,9 +84,8 @@ function columns(catalog: readonly Tier[], { accounts, keys }: TierCounts): Colu
       class: 'number',
       cell: ({ requestsPerMinute }) => numberText(requestsPerMinute),
     },
-    { heading: 'Price', class: 'nowrap', cell: priceText },
-    { heading: 'Rank', class: 'number', cell: (tier) => catalog.indexOf(tier) + 1 || null },
-    { heading: 'Accounts', class: 'number', cell: ({ id }) => numberText(accounts.get(id) ?? 0) },
-    { heading: 'Keys', class: 'number', cell: ({ id }) => numberText(keys.get(id) ?? 0) },
+    { heading: 'Price for 30 days', class: 'number', cell: (tier) => priceText(tier).replace(TERM, '') },
+    { heading: 'Accounts', class: 'number nowrap', cell: ({ id }) => numberText(accounts.get(id) ?? 0) },
+    { heading: 'Keys', class: 'number nowrap', cell: ({ id }) => numberText(keys.get(id) ?? 0) },
   ];
 }
