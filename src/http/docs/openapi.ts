@@ -19,25 +19,25 @@ curl -s \\
   "$BOOKREEL_URL/v1/btc/markets?limit=1"
 \`\`\`
 
-The answer is JSON: \`{"data":[…],"pagination":{…}}\`; an error is a problem document with one sentence that says what to do. Then: the books of a market (/v1/{coin}/markets/{conditionId}/snapshots), its book at an instant (…/snapshots/at/{ts}), and all of it in one file (…/export). [The manual](${manualPath()}) explains each subject.
+The answer is JSON: \`{"data":[…],"pagination":{…}}\`; an error is a problem document with one sentence that says what to do. Then: the books of a market (\`/v1/{coin}/markets/{conditionId}/snapshots\`), its book at an instant (\`…/snapshots/at/{ts}\`), and all of it in one file (\`…/export\`). [The manual](${manualPath()}) explains each subject.
 
 Rules of all paths:
 
 - Times in answers are ISO 8601 UTC with milliseconds. Prices and sizes are exact decimals.
-- Accept: application/msgpack gets the same documents as msgpack; if Accept gives JSON and msgpack the same quality, the first one is sent. Accept-Encoding zstd and gzip are supported.
-- Answers about resolved markets have a strong ETag.
-- HEAD gets the status and headers of GET without the body, OPTIONS gets a 204 with the methods of the path in Allow (for most paths ${ALLOWED_METHODS}), and every other method gets a 405 with the same Allow.
+- \`Accept: application/msgpack\` gets the same documents as msgpack; if \`Accept\` gives JSON and msgpack the same quality, the first one is sent. \`Accept-Encoding\` zstd and gzip are supported.
+- Answers about resolved markets have a strong \`ETag\`.
+- HEAD gets the status and headers of GET without the body, OPTIONS gets a 204 with the methods of the path in \`Allow\` (for most paths \`${ALLOWED_METHODS}\`), and every other method gets a 405 with the same \`Allow\`.
 - A trailing slash is ignored. The case of coins, outcomes, conditionIds and slugs is ignored. Unknown and repeated parameters are refused.
 - The HTTP parser answers messages that are not HTTP/1.1, or are too long or too slow, with a 4xx or a 505, without the headers described here.
-- If the operator allows scripts of other origins, answers also have Access-Control-Allow-Origin and Access-Control-Expose-Headers.
+- If the operator allows scripts of other origins, answers also have \`Access-Control-Allow-Origin\` and \`Access-Control-Expose-Headers\`.
 - Examples are answers about the simulated recordings in the executable; long books and texts are cut.`;
 
 const SERVICE_INTRO =
-  'Read-only, except for the payments under /v1/billing/x402. Every path under /v1 needs an API key, sent as Authorization: Bearer. The key’s tier decides the coins, the routes and the requests per minute.';
+  'Read-only, except for the payments under `/v1/billing/x402`. Every path under `/v1` needs an API key, sent as `Authorization: Bearer`. The key’s tier decides the coins, the routes and the requests per minute.';
 
-const REPLAY_INTRO = `A process that replays: every answer is as of the instant of a clock, and nothing later is sent. Paths are about the first replay; with the prefix /replays/{replay} they are about another one. The paths under /v1/replays list, create and steer replays; all others are read-only. If other machines can connect, every path under /v1 needs an API key, sent as Authorization: Bearer, whose tier grants replay. On loopback no key is needed, and no X-RateLimit header is sent.
+const REPLAY_INTRO = `A process that replays: every answer is as of the instant of a clock, and nothing later is sent. Paths are about the first replay; with the prefix \`/replays/{replay}\` they are about another one. The paths under \`/v1/replays\` list, create and steer replays; all others are read-only. If other machines can connect, every path under \`/v1\` needs an API key, sent as \`Authorization: Bearer\`, whose tier grants replay. On loopback no key is needed, and no \`X-RateLimit\` header is sent.
 
-The process also serves the venue’s own paths (/ws/market, /book, /markets and others) and those of tardis-machine (/replay, /replay-normalized, /ws-replay, /ws-replay-normalized). Their own documentation describes them.`;
+The process also serves the venue’s own paths (\`/ws/market\`, \`/book\`, \`/markets\` and others) and those of tardis-machine (\`/replay\`, \`/replay-normalized\`, \`/ws-replay\`, \`/ws-replay-normalized\`). Their own documentation describes them.`;
 
 const TAGS = {
   markets: 'Markets of a coin.',
@@ -93,7 +93,11 @@ export function openApiDocument({ paths }: GatheredDocument, version: string, is
     path,
     Object.fromEntries(Object.entries(methods).map(([method, it]) => [method, finished(path, it, refusals)])),
   ]);
-  const tags = Object.entries(TAGS).map(([name, description]) => ({ name, description }));
+  const tags = Object.entries(TAGS).map(([name, description]) => ({
+    name,
+    description,
+    'x-displayName': `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+  }));
   return {
     openapi: '3.1.0',
     info: {

@@ -7,7 +7,7 @@ import { manualPath } from './manual-page.tsx';
 // @ts-expect-error TypeScript reads a module where Bun imports its text
 import referenceStart from './reference-start.js' with { type: 'text' };
 
-/** The colours and the type of the other pages, whose tokens are in FRAME_STYLE. A long line of a command is broken. */
+/** The colours and the type of the other pages, whose tokens are in FRAME_STYLE. A long line of a command is broken; contact and licence are hidden. */
 const STYLE = `
   .light-mode { color-scheme: light; }
   .dark-mode { color-scheme: dark; }
@@ -47,7 +47,10 @@ const STYLE = `
     --scalar-sidebar-search-border-color: var(--line);
   }
   #reference .introduction-section { padding-top: 2rem; }
+  #reference h1.section-header-label::after { content: " API"; }
+  #reference .section-header + .custom-scroll { display: none; }
   #reference .introduction-description pre code { white-space: pre-wrap; overflow-wrap: anywhere; }
+  @media (max-width: 36rem) { #reference .introduction-description pre code { font-size: 0.7rem; } }
 `;
 
 /** Turns off all features that contact other hosts: fonts, telemetry, assistants. */
