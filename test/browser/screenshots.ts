@@ -25,9 +25,11 @@ async function main(directory: string, manual: string): Promise<void> {
       }
     }
     if (shown.picture === undefined) continue;
-    const { file, size, scheme } = shown.picture;
-    await setAppearance(page, size, scheme);
-    await page.screenshot({ path: join(manual, file), fullPage: false });
+    const { file, height } = shown.picture;
+    // Tables have columns from this width on.
+    await setAppearance(page, { width: 1184, height: 900 }, 'light');
+    const { x, y, width } = (await page.locator('.with-menu > :last-child').boundingBox())!;
+    await page.screenshot({ path: join(manual, file), clip: { x: x - 12, y: y - 12, width: width + 24, height } });
   }
   process.stdout.write(`${directory} has the pages, ${manual} the pictures of the manual\n`);
 }

@@ -12,12 +12,8 @@ export interface ShownPage {
   readonly email?: string;
   /** What a person does on the page before it is shown. */
   prepare?(page: Page): Promise<void>;
-  /** The picture of the manual that shows its top. */
-  readonly picture?: {
-    readonly file: keyof typeof FILES;
-    readonly size: Size;
-    readonly scheme: ColorScheme;
-  };
+  /** The picture of the manual that shows its top, without the menu, so high. */
+  readonly picture?: { readonly file: keyof typeof FILES; readonly height: number };
   /** The reference is a page of another author. */
   readonly isForeign?: true;
 }
@@ -113,7 +109,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byNewcomer('forbidden', '/admin/accounts'),
   byAdmin('overview', '/account'),
   byAdmin('keys', '/account/keys', {
-    picture: { file: 'dashboard-keys.png', size: { width: 1200, height: 600 }, scheme: 'light' },
+    picture: { file: 'dashboard-keys.png', height: 420 },
   }),
   byAdmin('key', '/account/keys', {
     prepare: async (page) => await page.getByText('notebook').first().click(),
@@ -148,7 +144,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
     },
   }),
   byAdmin('usage', '/account/usage?last=90d', {
-    picture: { file: 'dashboard-usage.png', size: { width: 1200, height: 900 }, scheme: 'light' },
+    picture: { file: 'dashboard-usage.png', height: 690 },
     prepare: async (page) => await page.locator('label:text-is("By key")').click(),
   }),
   byAdmin('usage-by-hour', '/account/usage?last=24h'),
@@ -157,7 +153,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byAdmin('sessions', '/account/sessions'),
   byAdmin('settings', '/account/settings'),
   byAdmin('admin-accounts', '/admin/accounts', {
-    picture: { file: 'dashboard-accounts.png', size: { width: 1200, height: 640 }, scheme: 'dark' },
+    picture: { file: 'dashboard-accounts.png', height: 450 },
   }),
   {
     ...byAdmin('admin-account', ''),
