@@ -78,7 +78,7 @@ export function createAccount(change: Change, account: NewAccount): Account {
 export function grantTier(change: Change, accountId: number, tier: string, untilMs?: InstantMs): AccountGrant {
   const { registry, nowMs } = change;
   if (untilMs !== undefined && untilMs <= nowMs) {
-    const message = 'the end of the grant is in the past: choose a later instant';
+    const message = 'the end of the grant is in the past: choose a later time';
     throw new RefusedField('until', 'invalid-parameter', message);
   }
   return changeAccount(change, accountId, () => {

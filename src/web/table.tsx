@@ -35,8 +35,6 @@ export interface TableContent<Row> {
   readonly sorted?: string;
   /** The address of the table in another order. */
   readonly sortHref?: (sort: string) => string;
-  /** True: on a phone the cells of a row follow each other in lines. Otherwise each has a line. */
-  readonly isDense?: boolean;
 }
 
 /** A table in a card. On a phone each row is a list of its cells with their headings. */
@@ -50,7 +48,7 @@ export function Table<Row>({ isTitled = false, ...content }: TableContent<Row>) 
 }
 
 function Rows<Row>(content: Omit<TableContent<Row>, 'isTitled'>) {
-  const { label, columns, rows, empty, isQuiet, groupOf, sorted, sortHref, isDense = false } = content;
+  const { label, columns, rows, empty, isQuiet, groupOf, sorted, sortHref } = content;
   if (rows.length === 0) return <div class="card empty">{empty}</div>;
   const groups: { readonly name: string | undefined; readonly rows: Row[] }[] = [];
   for (const row of rows) {
@@ -61,7 +59,7 @@ function Rows<Row>(content: Omit<TableContent<Row>, 'isTitled'>) {
   }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
-    <section class={`card flush scroll stacked ${isDense ? 'dense' : ''}`.trim()} tabIndex={0} aria-label={label}>
+    <section class="card flush scroll stacked" tabIndex={0} aria-label={label}>
       <table>
         <thead>
           <tr>

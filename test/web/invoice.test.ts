@@ -83,7 +83,7 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
     });
     expect(rowsOf(text, 'Services')).toEqual([
       {
-        Service: 'Pro of bookreel, 30 days',
+        Service: 'bookreel Pro, 30 days',
         From: timeText(settledMs!),
         Until: timeText(settledMs! + TERM_MS),
         Quantity: '1',

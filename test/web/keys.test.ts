@@ -180,7 +180,7 @@ test('A form that is refused keeps what was typed', async () => {
   const cases: [Record<string, string>, string][] = [
     [{ expires: '2020-01-01T00:00' }, 'The end of the key is in the past'],
     [{ expires: '2020-02-30T00:00' }, 'This is not a time'],
-    [{ days: 'at', expires: '' }, 'No time is given: type one, or choose another lifetime'],
+    [{ days: 'at', expires: '' }, 'No time is given: enter one, or choose another lifetime'],
     [{ asOf: 'yesterday' }, 'is not a time'],
     [{ name: `"><script>${'x'.repeat(100)}` }, 'A name has 1 to 100 characters, and this one has 110'],
   ];

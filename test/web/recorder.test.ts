@@ -189,7 +189,7 @@ test('The browser asks again by itself only if the person wants that.', async ()
   const [once, live] = [await pageWith(undefined), await pageWith(undefined, '?refresh')];
   expect([once, live].map(({ headers }) => headers.get('refresh'))).toEqual([null, '10']);
   expect(once.text).toContain('href="/admin/recorder?refresh"');
-  expect(live.text).toContain('href="/admin/recorder">Stop loading it again</a>');
+  expect(live.text).toContain('href="/admin/recorder">Stop refreshing</a>');
 });
 
 test('Text from the venue is text on the page.', async () => {

@@ -180,7 +180,7 @@ function FirstRequests({ coin, tier, keyTier, origin }: Example & Pick<QuickStar
               {hasBooks && '; the others keep its name, and print its first two order book snapshots'}:
             </>
           ) : (
-            'This command prints what the key may read:'
+            'This command shows that the key works:'
           )}
         </p>
         <Copyable id="first-request" label="Copy" text={own[0]!} />

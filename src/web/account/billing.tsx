@@ -59,6 +59,7 @@ export function billingPage({ registry, billing }: WebDeps, person: Person, { qu
           { heading: 'State', cell: (payment) => <State payment={payment} /> },
           {
             heading: 'Invoice',
+            class: 'nowrap',
             cell: ({ quote, invoice }) =>
               invoice !== undefined && <a href={`${PLAN_PATH}/${quote.id}/invoice`}>Invoice {invoice}</a>,
           },

@@ -98,7 +98,7 @@ export function invoicePage(
         <Table
           label="Services"
           columns={[
-            { heading: 'Service', class: 'long', cell: () => `${tier.name} of bookreel, 30 days` },
+            { heading: 'Service', class: 'long', cell: () => `bookreel ${tier.name}, 30 days` },
             { heading: 'From', cell: () => <Time ms={term?.startsMs} or="–" /> },
             { heading: 'Until', cell: () => <Time ms={term?.endsMs} or="–" /> },
             { heading: 'Quantity', class: 'number', cell: () => 1 },

@@ -76,7 +76,7 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
               </>
             ),
           },
-          { heading: 'Tier', isPlain: true, cell: ({ tier = accountTier }) => tierName(registry, tier) },
+          { heading: 'Tier', cell: ({ tier = accountTier }) => tierName(registry, tier) },
           { heading: 'Requests in 30 days', class: 'number', cell: (key) => numberText(requests.get(key.id) ?? 0) },
           { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
           {
@@ -95,7 +95,6 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
           },
         ]}
         rows={keys}
-        isDense
         empty={
           <>
             <h2>No keys yet</h2>

@@ -51,7 +51,7 @@ function endOf(form: URLSearchParams, nowMs: InstantMs): InstantMs | undefined {
   if (days === 'at') {
     const endMs = instantField(form, 'expires');
     if (endMs !== undefined) return endMs;
-    throw new RefusedField('expires', 'invalid-parameter', 'no time is given: type one, or choose another lifetime');
+    throw new RefusedField('expires', 'invalid-parameter', 'no time is given: enter one, or choose another lifetime');
   }
   if (!LIFETIMES.some(([value]) => value === days)) {
     throw new DomainError('invalid-parameter', `'${days}' is no choice of days: choose one of the list`);
@@ -73,17 +73,17 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
       look="primary"
       link={<a href="/account/keys">Cancel</a>}
     >
-      <Field label="Name" name="name" refused={refused} maxLength={100} autocomplete="off" placeholder="backtests">
-        Optional: the program or machine that uses the key.
+      <Field label="Name" name="name" refused={refused} maxLength={100} autocomplete="off" placeholder="trading-bot">
+        Optional: the program or the machine that will use the key.
       </Field>
       <div class="fields lifetime">
         <Choice label="Expires" name="days" options={LIFETIMES} chosen={isAt ? 'at' : refused?.typed.get('days')} />
         <InstantField label="Expires at (UTC)" name="expires" refused={refused} />
       </div>
       <details class="more" open={Boolean(refused?.typed.get('asOf'))}>
-        <summary>For backtests</summary>
-        <InstantField label="Only data until (UTC)" name="asOf" refused={refused}>
-          Optional. Answers have no data after this time, as if it were now.
+        <summary>Hide recent data, for backtests</summary>
+        <InstantField label="Hide data after (UTC)" name="asOf" refused={refused}>
+          Optional. Requests with this key see the recordings as they were at this time.
         </InstantField>
       </details>
     </Form>,

@@ -11,7 +11,7 @@ import { Time } from '../time.tsx';
 const PATH = '/account/settings';
 const ACTION = `${PATH}/passkeys`;
 const NONE =
-  'A passkey signs you in with your fingerprint, your face or the PIN of your device. With one, a mail is not enough to sign in.';
+  'A passkey signs you in with your fingerprint, your face or the PIN of your device. Once you have one, signing in by mail or at a provider asks for it too.';
 
 /** The passkeys of the person, and the forms that change them. */
 export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; readonly accountId: number }) {
@@ -54,7 +54,7 @@ export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; r
         <PasskeyForm action={ACTION} button="Add a passkey">
           {passkeys.length === 0 && <p>{NONE}</p>}
           <Field label="Name of the passkey" name="name" autocomplete="off" maxLength={100}>
-            A name for this list. When the passkey is added, your other sessions end.
+            Optional: tells your passkeys apart. Adding a passkey signs out your other sessions.
           </Field>
         </PasskeyForm>
       ) : (

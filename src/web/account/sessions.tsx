@@ -61,7 +61,6 @@ export function sessionsPage({ registry, service }: WebDeps, person: Person): An
       <h2>Latest sign-ins</h2>
       <Table
         label="Latest sign-ins"
-        isDense
         columns={ENTRY_COLUMNS.slice(0, 2)}
         rows={auditPage(registry, signIns)}
         empty="There are none."

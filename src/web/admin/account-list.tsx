@@ -94,7 +94,6 @@ export async function accountList(
       sorted={order}
       find={() => found}
       columns={[...COLUMNS, { heading: 'Last used', cell: ({ id }) => <Time ms={lastUses.get(id)} or="never" /> }]}
-      isDense
       empty={
         text === undefined || count > 0
           ? 'There are no more accounts like this.'

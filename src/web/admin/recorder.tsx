@@ -51,7 +51,7 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
       path: RECORDER_PATH,
       action: (
         <a class="button" href={isLive ? RECORDER_PATH : `${RECORDER_PATH}?refresh`}>
-          {isLive ? 'Stop loading it again' : `Load again every ${REFRESH_SECONDS} s`}
+          {isLive ? 'Stop refreshing' : `Refresh every ${REFRESH_SECONDS} s`}
         </a>
       ),
     },
@@ -59,7 +59,7 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
       <Headline reading={reading} problems={problems} />
       <p class="quiet small">
         As of <Time ms={reading.status?.writtenMs ?? now} />.{' '}
-        {isLive && `This page is loaded again every ${REFRESH_SECONDS} seconds. `}
+        {isLive && `This page refreshes every ${REFRESH_SECONDS} seconds. `}
         <a href="/docs/recording#the-state">What the words mean</a>
       </p>
       {reading.status !== undefined && <State status={reading.status} />}
@@ -68,7 +68,7 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
       {server !== undefined && (
         <Table label="Processes" isTitled columns={processColumns(server.processes)} rows={server.processes} empty="" />
       )}
-      {known.length > 0 && <Table label="Nodes" isTitled isDense columns={NODE_COLUMNS(now)} rows={known} empty="" />}
+      {known.length > 0 && <Table label="Nodes" isTitled columns={NODE_COLUMNS(now)} rows={known} empty="" />}
     </>,
   );
   return isLive ? { ...page, headers: { ...page.headers, refresh: String(REFRESH_SECONDS) } } : page;
@@ -126,7 +126,6 @@ function State({ status }: { readonly status: RecorderStatus }) {
     <Table
       {...content}
       isTitled
-      isDense
       columns={columns.map((column, index) => ({
         ...column,
         isRowHeading: index === 0,

@@ -98,13 +98,13 @@ export function TierForm({ id, values: before, refused, hasPlace, coins }: TierF
       </div>
       <fieldset class="choices">
         <legend>Price</legend>
-        <Radio name="pricing" value="amount" values={values} label="An amount for 30 days" />
-        <Radio name="pricing" value="note" values={values} label="A text in place of it" />
+        <Radio name="pricing" value="amount" values={values} label="Price in USD for 30 days" />
+        <Radio name="pricing" value="note" values={values} label="No fixed price" />
         <div class="fields amount">
           <Field {...value('price')} label="USD" type="number" min={0} step="0.01" />
         </div>
         <div class="fields note">
-          <Field {...value('note')} label="Text" maxLength={100} autocomplete="off" placeholder="on request" />
+          <Field {...value('note')} label="Text to show" maxLength={100} autocomplete="off" placeholder="on request" />
         </div>
       </fieldset>
       <AllOrOnly legend="Coins" name="coins" item="coin" options={coins} values={values} />
