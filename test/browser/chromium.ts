@@ -28,6 +28,14 @@ interface Locator {
   allInnerTexts(): Promise<string[]>;
 }
 
+/** A part of a page, in CSS pixels. */
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
 export type ColorScheme = 'light' | 'dark';
 
 /** A page, by what people see of it. */
@@ -40,7 +48,7 @@ export interface Page {
   }): Promise<void>;
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
   setDefaultTimeout(ms: number): void;
-  screenshot(options: { readonly path: string; readonly fullPage: boolean }): Promise<unknown>;
+  screenshot(options: { readonly path: string; readonly fullPage?: boolean; readonly clip?: Box }): Promise<unknown>;
   url(): string;
   addInitScript(script: { readonly content: string }): Promise<void>;
   /** Gives pages a function that runs here. */

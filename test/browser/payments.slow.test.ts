@@ -142,7 +142,10 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
     expect(calls).toEqual(['eth_requestAccounts', 'wallet_switchEthereumChain', 'eth_signTypedData_v4']);
     expect((await anvil.transfers()).length - before).toBe(1);
     await page.goto(`${server.origin}/account/plan`);
-    await page.getByRole('heading', { name: /Pro your tier/ }).waitFor();
+    await page
+      .getByRole('heading', { name: /Pro your tier/ })
+      .first()
+      .waitFor();
     await expectClean(watched);
   });
 

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeBrowser, openPage } from './chromium.ts';
+import { type Box, closeBrowser, openPage } from './chromium.ts';
 import { startDemoService } from './demo-service.ts';
 import { SCHEMES, SHOWN_PAGES, SIZES, setAppearance, showPage } from './shown-pages.ts';
 
@@ -28,7 +28,9 @@ async function main(directory: string, manual: string): Promise<void> {
     const { file, height } = shown.picture;
     // Tables have columns from this width on.
     await setAppearance(page, { width: 1184, height: 900 }, 'light');
-    const { x, y, width } = (await page.locator('.with-menu > :last-child').boundingBox())!;
+    const { x, y, width } = await page.evaluate<Box>(
+      'document.querySelector(".with-menu > :last-child").getBoundingClientRect().toJSON()',
+    );
     await page.screenshot({ path: join(manual, file), clip: { x: x - 12, y: y - 12, width: width + 24, height } });
   }
   process.stdout.write(`${directory} has the pages, ${manual} the pictures of the manual\n`);
