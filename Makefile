@@ -9,6 +9,7 @@ TEST_TIMEOUT_MS := 120000
 # The option replaces the patterns in bunfig.toml.
 TEST := $(BUN) test --timeout $(TEST_TIMEOUT_MS) --path-ignore-patterns
 CAMPAIGNS := '**/*.campaign.test.ts'
+LONG_AND_CAMPAIGNS := '**/*.{long,campaign}.test.ts'
 # Each worker loads the modules once, and not again for each file, which takes a tenth of a run.
 WORKERS := --parallel=4 --no-isolate
 # Times of each file: a run begins with the slowest. Those in test/timings.json are for a first run.
@@ -25,7 +26,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := LICENSE $(shell find src fixtures licenses -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples sdk types notebook bench compare judge campaign recorder-campaign processes-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash cluster cluster-campaign clean
+.PHONY: help install build run record sign-in pay token test long check format decisions picture fixtures examples sdk types notebook bench compare judge campaign recorder-campaign processes-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash cluster cluster-campaign clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -90,10 +91,14 @@ token: install ## compile the token of the tests again
 
 # Most tests run their code for a moment: they need neither JavaScriptCore's last compiler nor memory that is given back at once. Without them
 # slow files took 8 to 16 % less processor time (in turns, 2026-11-27). The executable runs without these variables, see test/support/child.ts.
-test: export BUN_JSC_useFTLJIT := 0
-test: export MIMALLOC_PURGE_DELAY := 3000
-test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) $(SDK_GENERATOR) ## run all tests, quick and slow; TESTS=cli/export selects some
-	$(TEST) $(CAMPAIGNS) $(WORKERS) $(if $(TESTS),,$(TIMINGS)) $(TESTS)
+test long: export BUN_JSC_useFTLJIT := 0
+test long: export MIMALLOC_PURGE_DELAY := 3000
+test long: build $(VENUE_CLIENT) $(TARDIS_CLIENT) $(SDK_GENERATOR)
+test: ## run the tests, quick and slow; TESTS=cli/export runs those of that path, long ones too
+	$(TEST) $(if $(TESTS),$(CAMPAIGNS),$(LONG_AND_CAMPAIGNS)) $(WORKERS) $(if $(TESTS),,$(TIMINGS)) $(TESTS)
+
+long: ## run the tests that take as long again: other programs, browsers, whole recordings, every command
+	$(TEST) '' $(WORKERS) $(TIMINGS) long.test
 
 campaign: build $(INSPECTOR) ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some, CAMPAIGN=full has the full sizes
 	$(TEST) '' --parallel=3 $(if $(TESTS),,$(TIMINGS)) $(or $(TESTS),campaign.test)

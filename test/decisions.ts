@@ -29,7 +29,7 @@ export function decisionsOf(source: string): string[] {
 export function decisionsPage(): string {
   const sections = new Map<string, string[]>();
   for (const path of [...new Glob('**/*.ts').scanSync({ cwd: TESTS })].filter(isOwn).sort()) {
-    const [, folder = '', file] = /^(?:(.+)\/)?([^/]+?)(?:\.(?:slow|campaign))?(?:\.test)?\.ts$/.exec(path)!;
+    const [, folder = '', file] = /^(?:(.+)\/)?([^/]+?)(?:\.(?:slow|long|campaign))?(?:\.test)?\.ts$/.exec(path)!;
     const lines = decisionsOf(readFileSync(join(TESTS, path), 'utf8')).map((title) => `- ${title} (${file})`);
     if (lines.length > 0) sections.set(folder, [...(sections.get(folder) ?? []), ...lines]);
   }

@@ -11,7 +11,7 @@ const CAN_BE_OFFLINE =
 
 /** Test files, and the number of tests that they have at least. */
 const SIGN_IN = [
-  ['test/account/mail.test', 'test/account/oidc.test', 'test/account/passkeys.test', 'test/web/accounts.slow'],
+  ['test/account/mail.slow', 'test/account/oidc.slow', 'test/account/passkeys.test', 'test/web/accounts.slow'],
   25,
 ] as const;
 const PAYMENTS = [['test/billing/upgrade', 'test/billing/payments.slow'], 15] as const;

@@ -192,7 +192,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
 
   test('the manual describes every metric', async () => {
     const page = await outputOf(['manual', 'operations']);
-    // Those of a node: serve-node.slow.test.ts; of several processes: processes.slow.test.ts.
+    // Those of a node: serve-node.long.test.ts; of several processes: processes.long.test.ts.
     const described = new Set(page.match(/`(?:bookreel|process)_(?!node_|process_)\w+`/g));
     const names = [...(await scrape()).names].filter((name) => !/_(?:bucket|sum|count)$/.test(name));
     expect([...described].map((name) => name.slice(1, -1)).toSorted()).toEqual(names.toSorted());
