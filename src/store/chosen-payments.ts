@@ -11,10 +11,8 @@ export const CHOSEN_STATES = [...PAYMENT_STATES, 'refunded'] as const;
 
 export interface PaymentChoice {
   readonly accountId?: number | undefined;
-  /** One of CHOSEN_STATES; another one chooses nothing. */
   readonly state?: string | undefined;
   readonly fromMs?: InstantMs;
-  /** Exclusive. */
   readonly untilMs?: InstantMs;
   /** Only payments that were made before this one. */
   readonly beforeId?: string | undefined;

@@ -43,7 +43,6 @@ export const DELETE_OLD_QUOTES = `DELETE FROM payment_quotes WHERE expires_ms < 
   AND NOT EXISTS (SELECT * FROM payments AS p WHERE p.quote_id = payment_quotes.quote_id)`;
 export const FIND_PAYMENT = `${SELECT} WHERE p.network = ? AND p.asset = ? AND payer = ? AND nonce = ?`;
 export const FIND_PAYMENT_OF_QUOTE = `${SELECT} WHERE quote_id = ?`;
-/** The payments that were mined and not refunded, by month of UTC, network and token; the latest month first. */
 export const FIND_IDENTIFIED_PAYMENT = `${SELECT} WHERE payment_id =
   (SELECT i.payment_id FROM payment_identifiers AS i WHERE i.account_id = ? AND identifier = ?)`;
 export const LIST_PAYMENTS_OF_ACCOUNT = `${SELECT} WHERE p.account_id = ? AND ${BEFORE} ORDER BY sequence DESC LIMIT ?`;

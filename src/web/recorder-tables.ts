@@ -60,7 +60,7 @@ export const WINDOW_COLUMNS: Columns<RecordedWindow> = (nowMs) => [
 export const GAP_COLUMNS: Columns<RecorderGap> = (nowMs) => [
   { heading: 'Window', cell: ({ slug }) => slug, class: 'nowrap' },
   { heading: 'Outcome', isPlain: true, cell: ({ outcome }) => outcome ?? 'both' },
-  { heading: 'From', class: 'nowrap', isPlain: true, cell: ({ fromMs }) => exactText(fromMs) },
+  { heading: 'From', class: 'nowrap', cell: ({ fromMs }) => exactText(fromMs) },
   {
     heading: 'Length',
     class: 'nowrap',

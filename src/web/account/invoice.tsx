@@ -101,7 +101,6 @@ export function invoicePage(
             { heading: 'Service', class: 'long', cell: () => `bookreel ${tier.name}, 30 days` },
             { heading: 'From', cell: () => <Time ms={term?.startsMs} or="–" /> },
             { heading: 'Until', cell: () => <Time ms={term?.endsMs} or="–" /> },
-            { heading: 'Quantity', class: 'number', cell: () => 1 },
             { heading: 'Amount', class: 'number', cell: () => net },
           ]}
           rows={[payment]}

@@ -76,11 +76,8 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
             Receipt: <code>{id}</code>,
             Seller: billing?.settings.seller?.name,
             Account: person.account.email,
-            Date: (
-              <>
-                <Time ms={createdMs} />, in {tokenText(billing, quote)}
-              </>
-            ),
+            Date: <Time ms={createdMs} />,
+            'Paid with': tokenText(billing, quote),
             Transaction:
               transaction === undefined ? (
                 'none yet'

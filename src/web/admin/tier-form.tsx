@@ -72,6 +72,7 @@ export function TierForm({ id, values: before, refused, hasPlace, coins }: TierF
       hidden={isNew ? {} : { id }}
       button={isNew ? 'Add the tier' : 'Save'}
       look="primary"
+      link={<a href="/admin/tiers">Cancel</a>}
     >
       <div class="fields">
         {isNew && (

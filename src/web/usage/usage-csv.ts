@@ -6,7 +6,6 @@ import { MEASURES } from './chart-data.ts';
 
 export const LINES_MAX = 100_000;
 
-/** The columns of counts. */
 export const COUNTS = MEASURES.map(({ field }) => field);
 
 /** A file in CSV (RFC 4180): a heading with `columns`, then `lines`. Throws 'invalid-parameter' for more than LINES_MAX. */
