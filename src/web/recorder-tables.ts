@@ -59,20 +59,20 @@ export const WINDOW_COLUMNS: Columns<RecordedWindow> = (nowMs) => [
 
 export const GAP_COLUMNS: Columns<RecorderGap> = (nowMs) => [
   { heading: 'Window', cell: ({ slug }) => slug, class: 'nowrap' },
-  { heading: 'Outcome', isPlain: true, cell: ({ outcome }) => outcome ?? 'both' },
+  { heading: 'Outcome', cell: ({ outcome }) => outcome ?? 'both' },
   { heading: 'From', class: 'nowrap', cell: ({ fromMs }) => exactText(fromMs) },
   {
     heading: 'Length',
     class: 'nowrap',
     cell: ({ fromMs, toMs }) => (toMs === null ? `open for ${ageText(nowMs, fromMs)}` : ageText(toMs, fromMs)),
   },
-  { heading: 'Reason', class: 'long', cut: 'end', isPlain: true, cell: ({ reason }) => reason },
+  { heading: 'Reason', class: 'long', cut: 'end', cell: ({ reason }) => reason },
 ];
 
 export const MISSED_COLUMNS: readonly TextColumn<MissedWindow>[] = [
   { heading: 'Window', cell: ({ slug }) => slug, class: 'nowrap' },
   { heading: 'Start', class: 'nowrap', isPlain: true, cell: ({ startMs }) => timeText(startMs) },
-  { heading: 'Reason', class: 'long', cut: 'end', isPlain: true, cell: ({ reason }) => reason },
+  { heading: 'Reason', class: 'long', cut: 'end', cell: ({ reason }) => reason },
 ];
 
 /** A sentence about the recorder itself. */

@@ -60,7 +60,6 @@ export function TierCard({ tier, isPresent, isRecommended = false, grants, child
 }
 
 interface Comparison {
-  /** In the order of their prices. */
   readonly tiers: readonly Tier[];
   /** The routes that some of the tiers lack. */
   readonly grants: readonly Grant[];
