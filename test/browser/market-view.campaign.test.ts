@@ -137,19 +137,18 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
       const [head = ''] = await page.locator('.market-head').allInnerTexts();
       const [ladder = 'none'] = await page.locator('.ladders').allInnerTexts();
       const bands = await page.evaluate<number>("document.querySelectorAll('.plot-area .uplot').length");
-      const signs = await page.locator('.sign').allInnerTexts();
-      return { head, ladder, bands, signs: signs.length };
+      return { head, ladder, bands };
     };
     const at = '2026-04-16T07:11:00.000Z';
     const without = await open('without-books', at);
     expect(without.head).toContain('no books recorded');
     // No ladder and no picture.
-    expect(without).toMatchObject({ ladder: 'none', bands: 0, signs: 0 });
+    expect(without).toMatchObject({ ladder: 'none', bands: 0 });
     expect((await open('with-gaps-only', at)).head).toContain('no books recorded, 1 gap');
     const oneSided = await open('one-sided', at);
     expect(oneSided.head).toContain('recorded 0 s of 300 s, up only, 1 snapshot, 1 one-sided');
     expect(oneSided.ladder).toMatch(/no bids/);
-    expect(oneSided).toMatchObject({ bands: 3, signs: 7 });
+    expect(oneSided).toMatchObject({ bands: 3 });
     // One panel and one sentence for both outcomes, of which one is recorded; the tag has the only best price.
     expect(await open('one-sided', `${at}&outcome=both`)).toMatchObject({ bands: 3 });
     await page.getByText('Down: no book is recorded.').first().waitFor();
@@ -399,7 +398,7 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
     const { data, origin, issue, watched, page } = signedIn;
     await page.goto(`${origin}/view/btc/${SLUG}`);
     await page.getByText(/Your tier, Free, lacks snapshots\. A tier with snapshots shows the heat map/).waitFor();
-    await page.locator('.sign.reference').waitFor();
+    await page.locator('.figures > :nth-child(2)').waitFor();
     expect(await page.locator('.notice a').allInnerTexts()).toEqual(['See the plans', 'See the market of the day']);
     expect(await complaintsOf(watched)).toEqual([]);
 

@@ -98,6 +98,9 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       true,
       null,
     ]);
+    // The nearest market of its coin and timeframe that has books.
+    await page.locator('.bare .facts a').first().waitFor();
+    expect((await page.locator('.bare .facts').allInnerTexts()).join()).toMatch(/Recorded before\s+BTC 5m, /);
     expect(await seen('btc-before')).toEqual({
       recorded: 'recorded only before its window, until 2026-04-15 07:10 UTC, 2 snapshots',
       hasPlay: true,
@@ -130,6 +133,30 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       instant: '07:11:00.000',
       layers: ['midpoint'],
     });
+    expect(await written()).toEqual(
+      expect.arrayContaining(['no book recorded', expect.stringMatching(/^11.* s of 300 s$/)]),
+    );
+    const choices =
+      "[...document.querySelectorAll('[name=Outcome]')].map(({ disabled, parentElement: { title } }) => [disabled, title])";
+    const reason = 'down: no book is recorded.';
+    expect(await page.evaluate<unknown>(choices)).toEqual([
+      [false, ''],
+      [true, reason],
+      [true, reason],
+    ]);
+    // A line leads from the instant to the price, which is at its place on the axis.
+    await openMarket(page, `${server.origin}/view/btc/btc-short?low=0&high=1`, 'server');
+    await page.locator('.axis-label.price:not([hidden])').waitFor();
+    const [fromPlace, fromLine] = await page.evaluate<[number, number]>(`(() => {
+      const tag = document.querySelector('.axis-label.price:not([hidden])');
+      const placeOf = (one) => one.getBoundingClientRect();
+      const [area, place, line] = [document.querySelector('.u-over'), tag, document.querySelector('.instant-line')].map(placeOf);
+      const y = area.top + (1 - Number(tag.textContent)) * area.height;
+      const reach = parseFloat(getComputedStyle(tag, '::after').width);
+      return [(place.top + place.bottom) / 2 - y, place.left - reach - line.left];
+    })()`);
+    expect(Math.abs(fromPlace)).toBeLessThan(1);
+    expect(Math.abs(fromLine)).toBeLessThan(2);
     expect(await complaintsOf(watched)).toEqual([]);
   });
 
@@ -156,7 +183,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     for (let round = 0; round < 2; round += 1) {
       const at = new Date(Date.parse(market.startTime) + Math.floor(random() * 300_000)).toISOString();
       await openMarket(page, `${server.origin}/view/btc/simulated-btc-updown-5m-1767867900?at=${at}`, 'worker');
-      await page.locator('.sign.sides').waitFor();
+      await page.locator('.figures > :nth-child(3)').waitFor();
       const { timestamp, price } = lastAt(at);
       expect(await texts('.figures > div')).toEqual([
         `Strike ${plainPrice(strike)}`,
@@ -233,7 +260,7 @@ test.skipIf(!HAS_CHROMIUM)(
 );
 
 test.skipIf(!HAS_CHROMIUM)(
-  'On a phone the controls of a market are on the first screen, its plot has most of the width and no tag covers its axis, its slider is below its picture, the list begins on the first screen, and home fits (needs Chromium, test/judges).',
+  'On a phone the controls of a market are on the first screen, its plot has most of the width and no tag covers its axis or its data, its slider is below its picture, the list begins on the first screen, and home fits (needs Chromium, test/judges).',
   async () => {
     using directory = temporaryDirectory();
     await using server = await startServer(directory.path, ['--demo']);
@@ -244,15 +271,15 @@ test.skipIf(!HAS_CHROMIUM)(
       await page.evaluate<number>(`document.querySelector('${selector}').getBoundingClientRect().${side}`);
     await openMarket(page, `${server.origin}/view/btc/simulated-btc-updown-5m-1767867900`, 'worker');
     await page.locator('.ladder tr.bid').first().waitFor();
-    const [width, axisEnd, tags, texts] = await page.evaluate<
-      [width: number, axisEnd: number, tags: number[], texts: number[]]
+    const [area, tags, texts] = await page.evaluate<
+      [area: DOMRect, tags: readonly DOMRect[], texts: readonly number[]]
     >(`(() => {
-      const { left, width } = document.querySelector('.u-over').getBoundingClientRect();
-      const all = (selector) => [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect());
-      return [width, left, all('.axis-label.price:not([hidden])').map(({ left }) => left), all('.figures *').map(({ right }) => right)];
+      const all = (selector) => [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect().toJSON());
+      return [all('.u-over')[0], all('.axis-label.price:not([hidden])'), all('.figures *').map(({ right }) => right)];
     })()`);
-    expect(width).toBeGreaterThan(390 * 0.72);
-    expect([tags.length, tags.every((left) => left > axisEnd)]).toEqual([1, true]);
+    expect(area.width).toBeGreaterThan(390 * 0.72);
+    // The price is above the data, and covers no axis.
+    expect(tags.map(({ left, bottom }) => [left > area.left, bottom <= area.top])).toEqual([[true, true]]);
     for (const right of texts) expect(right).toBeLessThanOrEqual(390 - 16);
     // Play is on the first screen, and then directly below the picture; the ladder follows.
     expect(await edge('.play', 'bottom')).toBeLessThan(844);
@@ -275,7 +302,7 @@ test.skipIf(!HAS_CHROMIUM)(
       const [line, thumb] = await marked();
       expect(Math.abs(line - thumb)).toBeLessThan(2);
     }
-    expect(await page.evaluate<boolean>(`document.querySelector('.signs').checkVisibility()`)).toBe(false);
+    expect(await page.evaluate<boolean>(`document.querySelector('.plot-help .signs').checkVisibility()`)).toBe(false);
     await page.goto(`${server.origin}/view`);
     await page.locator('.markets tbody tr').first().waitFor();
     expect(await edge('.markets tbody tr', 'bottom')).toBeLessThan(844);

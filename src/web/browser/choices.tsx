@@ -1,6 +1,7 @@
 export interface ChoicesContent<Option extends string> {
   readonly label: string;
-  readonly options: readonly (readonly [Option, string])[];
+  /** An option with a reason cannot be chosen. */
+  readonly options: readonly (readonly [option: Option, text: string, reason?: string | undefined])[];
   readonly chosen: Option;
   readonly choose: (option: Option) => void;
 }
@@ -15,9 +16,15 @@ export function Choices<Option extends string>({ label, options, chosen, choose 
   return (
     <fieldset class="tabs">
       <legend class="hidden">{label}</legend>
-      {options.map(([option, text]) => (
-        <label key={option}>
-          <input type="radio" name={label} checked={option === chosen} onChange={() => choose(option)} />
+      {options.map(([option, text, reason]) => (
+        <label key={option} title={reason}>
+          <input
+            type="radio"
+            name={label}
+            checked={option === chosen}
+            disabled={reason !== undefined && option !== chosen}
+            onChange={() => choose(option)}
+          />
           {text}
         </label>
       ))}

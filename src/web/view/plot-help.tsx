@@ -16,11 +16,32 @@ const ACTIONS: readonly (readonly [keys: string, does: string, isGesture?: true]
   ['Click, tap', 'choose the instant', true],
 ];
 
+/** The signs of the picture, by the names of their classes. */
+const SIGNS = [
+  ['reference sides', 'reference price, below and above the strike'],
+  ['strike', 'strike'],
+  ['final', 'final price'],
+  ['mid', 'midpoint'],
+  ['trade bought', 'bought'],
+  ['trade sold', 'sold'],
+  ['trade', 'side not recorded'],
+  ['trade larger', 'more shares'],
+  ['gap', 'gap'],
+  ['none', 'no book recorded'],
+] as const;
+
 /** The help of the page of a market. It is in the page, since the size of scripts is limited; the style sheet shows it only with a market. */
 export function PlotHelp() {
   return (
     <details class="more plot-help">
-      <summary>Keys and gestures</summary>
+      <summary>Signs, keys and gestures</summary>
+      <ul class="signs small">
+        {SIGNS.map(([name, text]) => (
+          <li key={name} class={`sign ${name}`}>
+            {text}
+          </li>
+        ))}
+      </ul>
       <dl class="facts">
         {ACTIONS.map(([keys, does, isGesture]) => [
           <dt key={keys}>{isGesture ? keys : <kbd>{keys}</kbd>}</dt>,

@@ -75,10 +75,7 @@ export function viewPage(
         </div>
         <div class="card empty no-books">
           <h2>No order books of this market are recorded</h2>
-          <p>
-            Prices of the coin are not recorded either, so there is no picture. What is known of the strike and the
-            result is above.
-          </p>
+          <p>Prices of the coin are not recorded either, so there is no picture.</p>
           <WayOn />
         </div>
         <PlotHelp />

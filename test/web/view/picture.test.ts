@@ -18,15 +18,16 @@ import { clamped, moved, wholeSpan, zoomed } from '../../../src/web/browser/view
 
 const START_MS = Date.UTC(2026, 0, 8, 10, 30);
 
-test('The scale of spreads ends at the widest one of the market, with columns of any width.', () => {
-  expect([0.07, 0.1, null].map((high) => spreadRange(null, high, 0.15))).toEqual([
-    [0, 0.15],
-    [0, 0.15],
-    [0, 0.15],
+test('The scale of spreads ends where 98 % of the columns do, at least at 0.02, and begins below 0 where books are crossed.', () => {
+  const columns = (spread: number, count: number) => Array.from({ length: count }, () => spread);
+  // A wide book flattens no others.
+  expect(spreadRange([...columns(0.03, 98), ...columns(0.39, 2)])).toEqual([0, 0.03]);
+  expect(spreadRange([...columns(0.39, 3), ...columns(0.03, 97), null, undefined])).toEqual([0, 0.39]);
+  expect(spreadRange([0.01, -0.02, 0.07])).toEqual([-0.02, 0.07]);
+  expect([spreadRange([]), spreadRange([0.01])]).toEqual([
+    [0, 0.02],
+    [0, 0.02],
   ]);
-  // Books outside the window may be wider, and crossed.
-  expect(spreadRange(-0.02, 0.98, 0.15)).toEqual([-0.02, 0.98]);
-  expect(spreadRange(0.01, 0.01, 0)).toEqual([0, 0.02]);
 });
 const SCALES = ['log', 'sqrt'] as const;
 

@@ -13,8 +13,8 @@ export interface CellStyle {
 }
 
 const HATCH_SIZE = 7;
-/** Narrower parts without books have no words. */
-const WORDS_MIN = 32;
+/** Narrower parts without books have no words; where words do not fit, they are upright. In CSS pixels. */
+const WORDS_MIN = 14;
 
 /** A canvas with the cells of heat maps: as large as its parent, and under its lines. */
 export class CellCanvas {
@@ -73,6 +73,7 @@ export class CellCanvas {
     ] as const;
     context.font = colours.font;
     context.textAlign = 'center';
+    context.textBaseline = 'middle';
     context.strokeStyle = colours.surface;
     context.lineWidth = 4;
     for (const [fill, words, runs] of fills) {
@@ -82,11 +83,18 @@ export class CellCanvas {
         const width = Math.round(x(shown[runEnd - 1]!.toMs + 1)) - left;
         context.fillStyle = fill;
         context.fillRect(left, 0, Math.max(1, width), this.#height);
-        if (width < WORDS_MIN || width < context.measureText(words).width + WORDS_MIN / 2) continue;
+        const length = context.measureText(words).width + WORDS_MIN;
+        if (width < WORDS_MIN || Math.max(width, this.#height) < length) continue;
+        context.save();
+        context.beginPath();
+        context.rect(left, 0, width, this.#height);
+        context.clip();
         context.fillStyle = colours.quiet;
-        const place = [words, left + width / 2, this.#height / 2] as const;
-        context.strokeText(...place);
-        context.fillText(...place);
+        context.translate(left + width / 2, this.#height / 2);
+        if (width < length) context.rotate(-Math.PI / 2);
+        context.strokeText(words, 0, 0);
+        context.fillText(words, 0, 0);
+        context.restore();
       }
     }
   }

@@ -52,15 +52,18 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
         return { ...tag, y };
       });
   };
+  // Without room beside the plot the range of the prices is in the name: nothing covers the last minute.
+  const hasAxis = frame.right >= AXIS_MIN;
   return plotBand(element, frame, {
-    name: () => shown().name,
+    name({ scales: { coin } }) {
+      const { name } = shown();
+      return hasAxis || !coin?.min ? name : `${priceText(coin.min)} – ${priceText(coin.max!)}, ${name}`;
+    },
     height,
     scales: { coin: { range: (_, low, high) => rangeOf(shown(), low, high) } },
     axes: [
       {
-        ...{ scale: 'coin', side: 1, space: PIXELS_PER_PRICE },
-        // Without room beside the plot its prices end in it.
-        ...(frame.right < AXIS_MIN && { gap: -4, align: 2 }),
+        ...{ scale: 'coin', side: 1, space: PIXELS_PER_PRICE, show: hasAxis },
         // A tag hides the prices that it would cover.
         values: (plot, prices) => {
           const tags = tagsOf(plot);
@@ -80,7 +83,7 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
     drawOver(plot) {
       for (const { price, y, colour, dash } of tagsOf(plot)) {
         drawLevel(plot, price, shown().window, colour, dash);
-        writeTag(plot, frame.colours, { text: priceText(price), colour, y });
+        if (hasAxis) writeTag(plot, frame.colours, { text: priceText(price), colour, y });
       }
     },
   });

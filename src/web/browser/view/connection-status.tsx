@@ -1,4 +1,4 @@
-import type { ConnectedKey, Connection } from './connection.ts';
+import { type ConnectedKey, type Connection, statusText } from './connection.ts';
 import type { Notice } from './request-refused.ts';
 
 /** The key that the page uses, or what a person can do while requests need one. */
@@ -28,11 +28,6 @@ export function ConnectionStatus({ connection }: { readonly connection: Connecti
       <span role="status">{statusText(connection)}</span>
     </div>
   );
-}
-
-function statusText({ state, isWaiting }: Connection): string {
-  if (state.value.kind === 'connecting') return 'Connecting …';
-  return isWaiting.value ? 'Too many requests in this minute: waiting …' : '';
 }
 
 /** The key and its tier; with several keys a choice. */

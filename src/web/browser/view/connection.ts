@@ -347,6 +347,12 @@ export class Connection {
   }
 }
 
+/** What the connection is doing; empty while it waits for nothing. */
+export function statusText({ state, isWaiting }: Connection): string {
+  if (state.value.kind === 'connecting') return 'Connecting …';
+  return isWaiting.value ? 'Too many requests in this minute: waiting …' : '';
+}
+
 interface TokenAnswer {
   readonly data: ConnectedKey & { readonly token: string; readonly expiresInSeconds: number };
 }

@@ -1,6 +1,5 @@
 import { CONTRAST, roundedSize, sizeOfShade } from '../../../domain/heat-map-picture.ts';
 import { Choices, optionsOf } from '../choices.tsx';
-import type { MarketContent } from './explorer.ts';
 import { cssColour, SHADES } from './heat-map-cells.ts';
 import type { MarketPlot } from './market-plot.ts';
 import type { ViewState } from './view-state.ts';
@@ -9,41 +8,10 @@ const CONTRAST_STEP = 10;
 
 const NUMBERS = 5;
 
-/** The choices of colours, and the signs of what is drawn. */
-export function Legend({ explorer, shown: { state } }: MarketContent) {
-  const coin = state.layers.value.has('reference') ? explorer.coin.value : undefined;
-  const hasBooks = explorer.hasBooks.value;
-  return (
-    <div class="picture-legend small">
-      {hasBooks && <ColourTools state={state} />}
-      <ul class="signs">
-        {coin?.reference !== undefined && (
-          <li class={coin.strike === undefined ? 'sign reference' : 'sign reference sides'}>
-            reference price ({coin.reference.source})
-          </li>
-        )}
-        {coin?.strike !== undefined && <li class="sign strike">strike</li>}
-        {coin?.final !== undefined && <li class="sign final">final price</li>}
-        {hasBooks && (
-          <>
-            <li class="sign mid">midpoint</li>
-            <li class="sign trade bought">bought</li>
-            <li class="sign trade sold">sold</li>
-            <li class="sign trade">side not recorded</li>
-            <li class="sign trade larger">more shares</li>
-            <li class="sign gap">gap</li>
-            <li class="sign none">no book recorded</li>
-          </>
-        )}
-      </ul>
-    </div>
-  );
-}
-
 /** The choices of how sizes become colours. */
-function ColourTools({ state }: { readonly state: ViewState }) {
+export function ColourTools({ state }: { readonly state: ViewState }) {
   return (
-    <div class="row">
+    <div class="card row">
       <Choices
         label="Colours"
         options={optionsOf({ log: 'Log', sqrt: 'Square root' })}
@@ -92,6 +60,11 @@ export function Ramps({ state, plot }: { readonly state: ViewState; readonly plo
         {sizes.map((size) => (
           <span key={size}>{roundedSize(size)}</span>
         ))}
+      </span>
+      <span class="signs">
+        <b class="sign trade bought">bought</b>
+        <b class="sign trade sold">sold</b>
+        <b class="sign trade larger">more shares</b>
       </span>
     </div>
   );

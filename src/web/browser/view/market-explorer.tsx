@@ -1,11 +1,13 @@
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { directionOf } from '../../../domain/settlement.ts';
 import { ConnectionStatus, NoticeText } from './connection-status.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
 import { Ladders } from './ladders.tsx';
-import { Legend } from './legend.tsx';
+import { ColourTools } from './legend.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
+import type { Neighbours } from './market-reader.ts';
 import { clockText, coverageText, distanceText, exactText, marketTitle } from './market-texts.ts';
 import { stateNow } from './page-now.ts';
 import { PictureTools } from './picture-tools.tsx';
@@ -15,15 +17,10 @@ import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
 import { withReplay } from './view-address.ts';
 
-/** On narrower screens the legend is folded at first. */
-const FOLDED_MAX = 960;
-
 /** A recorded market: its books over time, and the ladder at an instant. */
 export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
   const shown = explorer.shown.value;
   const plot = useSignal<MarketPlot | undefined>(undefined);
-  // A person who turns a phone keeps what they unfolded.
-  const isUnfolded = useSignal(innerWidth > FOLDED_MAX);
   const { connection, hasBooks, reference } = explorer;
   // Without books and reference prices a picture would be empty.
   const hasPicture = hasBooks.value || shown?.coverage === undefined || reference.value !== undefined;
@@ -48,26 +45,19 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
           <NoticeText key={notice.sentence} notice={notice} />
         ))}
         {shown !== undefined && <MarketHead explorer={explorer} shown={shown} />}
+        {shown !== undefined && !hasPicture && <Facts explorer={explorer} shown={shown} />}
       </div>
       {shown !== undefined && (
         <>
           {hasPicture && (
             <div class="card picture">
               <PictureTools explorer={explorer} shown={shown} />
-              {explorer.panels.value !== shown.state.outcome.value && (
-                <p class="quiet small">{explorer.panels.value === 'down' ? 'Up' : 'Down'}: no book is recorded.</p>
-              )}
               <MarketPicture explorer={explorer} shown={shown} plot={plot} />
               <Scrubber explorer={explorer} shown={shown} plot={plot.value} />
             </div>
           )}
           {hasBooks.value && <Ladders explorer={explorer} shown={shown} />}
-          {plot.value !== undefined && (
-            <details class="card fold" open={isUnfolded.value}>
-              <summary>Colours and signs</summary>
-              <Legend explorer={explorer} shown={shown} />
-            </details>
-          )}
+          {hasBooks.value && <ColourTools state={shown.state} />}
         </>
       )}
     </div>
@@ -95,15 +85,24 @@ function MarketHead({ explorer, shown }: MarketContent) {
   );
 }
 
+interface MarketLinkContent {
+  /** Undefined: there is none, and no link. */
+  readonly to: Neighbours['previous'];
+  readonly children: ComponentChildren;
+}
+
+function MarketLink({ to, children }: MarketLinkContent) {
+  if (to === undefined) return null;
+  return (
+    <a href={`/view/${to.symbol}/${to.slug}${withReplay('')}`} title={marketTitle(to)}>
+      {children}
+    </a>
+  );
+}
+
 /** Links to the list at the market's day, and to the recorded markets before and after it. */
 function MarketNav({ explorer, shown: { market } }: MarketContent) {
   const { previous, next } = explorer.neighbours.value;
-  const linkTo = (to: typeof previous, text: string) =>
-    to && (
-      <a href={`/view/${to.symbol}/${to.slug}${withReplay('')}`} title={marketTitle(to)}>
-        {text}
-      </a>
-    );
   const { symbol, timeframe, startTime } = market;
   const day = withReplay(`?coin=${symbol}&tf=${timeframe}&date=${startTime.slice(0, 'YYYY-MM-DD'.length)}`);
   return (
@@ -111,8 +110,24 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
       <a href={`/view${day}`}>
         All<span class="wide"> recordings of the day</span>
       </a>
-      {linkTo(previous, '‹ Previous')} {linkTo(next, 'Next ›')}
+      <MarketLink to={previous}>‹ Previous</MarketLink> <MarketLink to={next}>Next ›</MarketLink>
     </nav>
+  );
+}
+
+/** For a market without a picture: its volume, and the nearest markets of its coin and timeframe that have books. */
+function Facts({ explorer, shown }: MarketContent) {
+  const { previous, next } = explorer.neighbours.value;
+  const { volume } = shown.market;
+  const facts = [
+    ['Volume', volume && `$${exactText(volume)}`],
+    ['Recorded before', previous && <MarketLink to={previous}>{marketTitle(previous)}</MarketLink>],
+    ['Recorded after', next && <MarketLink to={next}>{marketTitle(next)}</MarketLink>],
+  ] as const;
+  return (
+    <dl class="card facts">
+      {facts.map(([name, fact]) => fact && [<dt key={1}>{name}</dt>, <dd key={2}>{fact}</dd>])}
+    </dl>
   );
 }
 

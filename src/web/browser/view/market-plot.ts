@@ -67,7 +67,7 @@ interface Panel extends Band {
 const [COIN_PART, COIN_PART_ALONE, STRIP_PART] = [0.17, 0.6, 0.06];
 const [STRIP_MIN, STRIP_MAX] = [20, 40];
 const LABEL_DECIMALS = 3;
-/** Narrower plots are those of phones. */
+/** Narrower plots are those of phones, also in the style sheet. */
 const NARROW_MAX = 480;
 
 /** Without books nothing is shaded. */
@@ -104,7 +104,7 @@ export class MarketPlot {
   });
   /**
    * The width of what is beside the plotting area, in CSS pixels: at the right there is room for the price of a book, or of a coin. A
-   * narrow plot has the room itself, with these prices in it.
+   * narrow plot has the room itself: the price of a book is above it.
    */
   readonly #gutters = computed(() => {
     if (this.#width.value < NARROW_MAX) return { left: 34, right: 6 };
@@ -258,7 +258,7 @@ export class MarketPlot {
     let made = 0;
     const nextFrame = (): BandFrame => ({
       ...{ width, ...this.#gutters.peek(), colours, hasTimeAxis: ++made === bands },
-      ...{ time: () => state.time.peek(), dayMs: state.startMs, events: () => events.peek() },
+      ...{ time: () => state.time.peek(), whole: state.home, dayMs: state.startMs, events: () => events.peek() },
     });
     const outcomes = outcomesOf(this.#content.panels.peek());
     const [hasCoin, hasBooks] = [this.#hasCoin.peek(), this.#content.hasBooks.peek()];
@@ -355,10 +355,14 @@ export class MarketPlot {
     const { from, to } = time.value;
     const part = (atMs.value - from) / (to - from);
     this.#instant.hidden = part < 0 || part > 1;
-    this.#instant.style.transform = `translateX(${this.#gutters.value.left + part * this.areaWidth.value}px)`;
+    // The line and the prices are there by the style sheet.
+    this.#element.style.setProperty('--x', `${this.#gutters.value.left + part * this.areaWidth.value}px`);
   }
 
-  /** Writes the midpoint of each book at the instant on the axis of its panel; its only best price where it has one side. */
+  /**
+   * Writes the midpoint of each book at the instant on the right axis of its panel, at the end of a line from the instant; its only best
+   * price where it has one side. In a narrow plot it is above the panel, beside the instant.
+   */
   #tagPrices(): void {
     const { feed, shown, state } = this.#content;
     const [ladders, coverage, { from, to }] = [feed.shown.value, shown.value?.coverage, state.prices.value];
@@ -373,7 +377,7 @@ export class MarketPlot {
       tag.textContent = `${price}`;
       if (panel === undefined) continue;
       const y = panel.top + ((to - price) / (to - from)) * panel.height;
-      tag.style.transform = `translateY(calc(${y}px - 50%))`;
+      tag.style.cssText = `--y:${y}px;--top:${panel.top}px`;
     }
   }
 

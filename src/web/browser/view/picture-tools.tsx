@@ -8,12 +8,18 @@ import type { ViewState } from './view-state.ts';
 
 /** The choices above the picture: the outcome, what is drawn over and below its books, and the time. */
 export function PictureTools({ explorer, shown }: MarketContent) {
-  const { state } = shown;
+  const { state, coverage } = shown;
+  const empty = coverage?.outcomes.filter(({ count }) => count === 0) ?? [];
+  // Own orders are shown without books, and a market without any of both has prices of its coin.
+  const missing = empty.length === 1 && explorer.own.value.length === 0 ? empty[0]!.outcome : undefined;
+  const reason = missing && `${missing}: no book is recorded.`;
   return (
     <div class="row tools">
       <Choices
         label="Outcome"
-        options={optionsOf({ up: 'Up', down: 'Down', both: 'Both' })}
+        options={optionsOf({ up: 'Up', down: 'Down', both: 'Both' }).map(
+          ([name, text]) => [name, text, name === missing || name === 'both' ? reason : undefined] as const,
+        )}
         chosen={state.outcome.value}
         choose={(outcome) => {
           state.outcome.value = outcome;

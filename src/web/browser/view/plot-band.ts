@@ -19,6 +19,8 @@ export interface BandFrame {
   readonly right: number;
   readonly colours: PageColours;
   readonly time: () => Span;
+  /** The time of the whole market. */
+  readonly whole: Span;
   /** An instant of the day whose date the axis does not need. */
   readonly dayMs: number;
   readonly events: () => readonly PlotEvent[];
@@ -27,7 +29,7 @@ export interface BandFrame {
 }
 
 export interface BandContent {
-  readonly name: () => string;
+  readonly name: (plot: uPlot) => string;
   /** The height of the plotting area in CSS pixels. */
   readonly height: number;
   readonly scales: uPlot.Scales;
@@ -46,6 +48,8 @@ export const [BAND_ABOVE, BAND_BELOW] = [12, 4] as const;
 const [ABOVE, NAME_WIDTH] = [-6.5, 48] as const;
 /** Two lines: the date is below the time. */
 export const TIME_AXIS_HEIGHT = 39;
+/** The middle of the dates below a plotting area. */
+const DATES_BELOW = 30;
 const DAY_MS = 86_400_000;
 /** The width of an instant with seconds or milliseconds, and of one with minutes. */
 const [PIXELS_PER_INSTANT, PIXELS_PER_MINUTE] = [92, 50] as const;
@@ -103,7 +107,13 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
           drawOver?.(plot);
           // At the right end: the line of the instant begins at the left.
           const end = width - left - right;
-          writeLabel(plot, colours, name(), end + 16, ABOVE, end);
+          writeLabel(plot, colours, name(plot), end + 16, ABOVE, end);
+          const [part, whole] = [time(), frame.whole].map(({ from, to }) =>
+            Number(((to - from) / 1000).toPrecision(3)),
+          );
+          if (hasTimeAxis && part! < whole!) {
+            writeLabel(plot, colours, `${part} s of ${whole} s`, end, height + DATES_BELOW, end);
+          }
           if (!hasEventNames) return;
           const [start] = events();
           // The start of a market that was recorded only before its window is not in the picture.

@@ -2,16 +2,15 @@ import type uPlot from 'uplot';
 import { cssColour, type Palette, SHADES } from './heat-map-cells.ts';
 import { type BandFrame, plotBand } from './plot-band.ts';
 
-/** The scale of spreads ends here, or at the widest spread. */
+/** The scale of spreads ends here, or at the spread that this part of the columns does not exceed: a single wide book flattens no others. */
 const SPREAD_MIN = 0.02;
+const SPREAD_PART = 0.98;
 
-/**
- * The scale of spreads: from 0, or from below it where books are crossed, to the widest spread of the market. `low` and `high` are of the
- * columns in view; a column shows only the book at its end, so how wide it is must not decide.
- */
-export function spreadRange(low: number | null, high: number | null, widest: number): [low: number, high: number] {
-  // Null counts as 0.
-  return [Math.min(0, low!), Math.max(SPREAD_MIN, high!, widest)];
+/** The scale of the spreads of columns: from 0, or from below it where books are crossed. */
+export function spreadRange(spreads: readonly (number | null | undefined)[]): [low: number, high: number] {
+  const known = spreads.filter((spread) => typeof spread === 'number').sort((a, b) => a - b);
+  const high = known[Math.ceil(known.length * SPREAD_PART) - 1] ?? 0;
+  return [Math.min(0, known[0] ?? 0), Math.max(SPREAD_MIN, high)];
 }
 
 /** Makes a band for spreads; `widest` is that of the market. */
@@ -23,9 +22,9 @@ export function spreadStrip(
   widest: () => number,
 ): uPlot {
   return plotBand(element, frame, {
-    name: () => 'Spread',
+    name: ({ scales }) => (widest() > scales.spread!.max! ? `Spread, widest ${widest()}` : 'Spread'),
     height,
-    scales: { spread: { range: (__, low, high) => spreadRange(low, high, widest()) } },
+    scales: { spread: { range: ({ data }) => spreadRange(Array.from(data[1]!)) } },
     axes: [
       {
         scale: 'spread',

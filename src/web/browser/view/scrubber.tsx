@@ -71,10 +71,7 @@ export function Scrubber({ explorer, shown, plot }: PlottedContent) {
         )}
         {clock !== undefined && (
           <>
-            <span
-              class="badge warn"
-              title={`The picture ${isFollowing ? 'moves' : 'does not move'} with the clock of the replay.`}
-            >
+            <span class="badge warn">
               Replay · {clock.state !== 'running' ? clock.state : clock.speed === 'max' ? 'max' : `${clock.speed}×`}
               {!isFollowing && ` · ${clockText(Date.parse(clock.now), state.startMs)}`}
             </span>
