@@ -20,8 +20,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await using watched = await openPage();
     const { page } = watched;
     await page.goto(replaying.origin);
-    const typed = async () =>
-      await page.evaluate<string>("document.querySelector('[name=now]:not([type=range])').value");
+    const typed = async () => await page.evaluate<string>("document.querySelector('.input[name=now]').value");
     const seek = async (ms: number) => {
       replay.clock.seek(ms);
       await page
@@ -31,7 +30,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     };
     await seek(START_MS + 120_000);
     expect(await typed()).toBe(formatInstant(START_MS + 120_000));
-    await page.locator('[name=now]:not([type=range])').fill('2026-04');
+    await page.locator('.input[name=now]').fill('2026-04');
     await seek(START_MS + 180_000);
     expect(await typed()).toBe('2026-04');
     // The slider moves the clock, by a minute with an arrow key.
@@ -40,6 +39,14 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await Bun.sleep(300);
     expect(replay.clock.nowMs).toBeGreaterThan(START_MS + 200_000);
     expect(await typed()).toBe('2026-04');
+    // A button moves it from where it is, not from where it was when the page was loaded.
+    await page.getByRole('button', { name: /− 1 hour/ }).click();
+    await page
+      .getByText(clockText(formatInstant(replay.clock.span.fromMs)))
+      .first()
+      .waitFor();
+    expect(replay.clock.nowMs).toBe(replay.clock.span.fromMs);
+    await seek(START_MS + 120_000);
     await page.getByRole('button', { name: /Speed 100/ }).click();
     await page.locator('[aria-pressed="true"]:text-is("100×")').waitFor();
     expect(replay.clock.speed).toBe(100);

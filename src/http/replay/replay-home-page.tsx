@@ -1,5 +1,6 @@
 import { clockText } from '../../domain/clock-text.ts';
 import { countText } from '../../domain/count-text.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/usage.ts';
 import { COPY_SCRIPT, REPLAY_SCRIPT } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
 import { Copyable, CopyButton } from '../pages/copyable.tsx';
@@ -37,6 +38,13 @@ export interface ReplayCommands {
 const SPEEDS = ['1', '10', '100', 'max'] as const;
 /** The arrow keys move the clock by this. */
 const SCRUB_STEP_MS = 60_000;
+/** Buttons that move the clock from where it is. */
+const JUMPS = [
+  ['− 1 day', -DAY_MS],
+  ['− 1 hour', -HOUR_MS],
+  ['+ 1 hour', HOUR_MS],
+  ['+ 1 day', DAY_MS],
+] as const;
 
 interface ReplayHomeContent {
   readonly version: string;
@@ -53,7 +61,7 @@ export function replayHomePage({ version, description, addresses, shown, command
   const children = (
     <>
       <h1>bookreel replay</h1>
-      <p class="lead">{description}</p>
+      <p class="quiet">{description}</p>
       {shown === undefined ? <KeyNote /> : <ReplayList shown={shown} />}
       <h2>Addresses for bots</h2>
       <section class="card">
@@ -147,40 +155,15 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
   const { id, isFirst, state, now, from, to, speed, coins, markets, clients, pages, paper, accounts } = replay;
   return (
     <section class="card" data-replay={`${id} ${state} ${speed}`}>
-      <div class="row spread">
-        <h2 class="row">
-          {countText(markets, 'market')} of {coins.join(', ').toUpperCase()}{' '}
-          <span class={state === 'running' ? 'badge good' : 'badge'}>{state}</span>
-          {isFirst && !isOne && <span class="badge">has the addresses below</span>}
-        </h2>
-        <a class="button small" href={isFirst ? '/view' : `/view?replay=${id}`}>
-          See its markets
-        </a>
-      </div>
+      <h2 class="row">
+        {countText(markets, 'market')} of {coins.join(', ').toUpperCase()}
+        {isFirst && !isOne && <span class="badge">has the addresses below</span>}
+      </h2>
       <p class="price">
         <span class="hidden">Clock</span> <span data-fact="now">{clockText(now)}</span>
       </p>
-      <form class="row time-bar" method="post" action="/">
-        <input type="hidden" name="replay" value={id} />
-        <span>{from.slice(0, 16).replace('T', ' ')}</span>
-        <input
-          type="range"
-          name="now"
-          value={Date.parse(now)}
-          aria-label="Clock, from the start to the end"
-          aria-valuetext={clockText(now)}
-          min={Date.parse(from)}
-          max={Date.parse(to)}
-          step={SCRUB_STEP_MS}
-        />
-        <span>{to.slice(0, 16).replace('T', ' ')}</span>
-        <noscript>
-          <button class="button small" type="submit">
-            Go there
-          </button>
-        </noscript>
-      </form>
       <div class="row steer">
+        <span class={state === 'running' ? 'badge good' : 'badge'}>{state}</span>
         <Steer id={id} name="paused" value={String(state === 'running')} isPrimary>
           {state === 'running' ? 'Pause' : 'Resume'}
         </Steer>
@@ -214,6 +197,39 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
             </Steer>
           </details>
         </fieldset>
+        <a class="button small" href={isFirst ? '/view' : `/view?replay=${id}`}>
+          See its markets
+        </a>
+      </div>
+      <form class="row time-bar" method="post" action="/">
+        <input type="hidden" name="replay" value={id} />
+        <span>{from.slice(0, 16).replace('T', ' ')}</span>
+        <input
+          type="range"
+          name="now"
+          value={Date.parse(now)}
+          aria-label="Clock, from the start to the end"
+          aria-valuetext={clockText(now)}
+          min={Date.parse(from)}
+          max={Date.parse(to)}
+          step={SCRUB_STEP_MS}
+        />
+        <span>{to.slice(0, 16).replace('T', ' ')}</span>
+        <noscript>
+          <button class="button small" type="submit">
+            Go there
+          </button>
+        </noscript>
+      </form>
+      <div class="row steer jumps">
+        <form class="row" method="post" action="/">
+          <input type="hidden" name="replay" value={id} />
+          {JUMPS.map(([text, byMs]) => (
+            <button key={byMs} class="button" type="submit" name="now" value={jumped(replay, byMs)} data-by={byMs}>
+              {text}
+            </button>
+          ))}
+        </form>
         <Steer id={id} name="now" label="Instant" field={now}>
           Go
         </Steer>
@@ -229,6 +245,11 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
       />
     </section>
   );
+}
+
+/** The instant that is so far from the clock, within the replay. */
+function jumped({ now, from, to }: ShownReplay, byMs: number): number {
+  return Math.min(Math.max(Date.parse(now) + byMs, Date.parse(from)), Date.parse(to));
 }
 
 function PageLink({ href, name }: ShownReplay['pages'][number]) {

@@ -14,6 +14,7 @@ import { examplePath, tradedMarkets } from './example-path.ts';
 import { addressesOf, type ReplayCommands, replayHomePage } from './replay-home-page.tsx';
 import { NAMED_MAX, type ReplaysAndDesks, replayResource, ShownReplay } from './replay-resource.ts';
 
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const TARDIS_EXAMPLE_MS = 60_000;
 const DESCRIPTION =
   'Recorded order books, replayed as if they were live: clients never get data that is later than the clock.';
@@ -74,11 +75,12 @@ function shownReplay(deps: ReplaysAndDesks, replay: Replay): ShownReplay {
 }
 
 /** The page of a market, at the clock of a replay. */
-function pageOf({ symbol, timeframe, slug, conditionId, startMs, endMs }: StoredMarket, { id }: Replay) {
-  const [start, end] = [startMs, endMs].map(formatInstant) as [string, string];
+function pageOf({ symbol, timeframe, slug, conditionId, endMs }: StoredMarket, { id, clock }: Replay) {
+  const [end, now] = [endMs, clock.nowMs].map(formatInstant) as [string, string];
+  const day = end.slice(0, 10) === now.slice(0, 10) ? '' : `, ${DAY.format(endMs)}`;
   return {
     href: `/view/${symbol}/${slug ?? conditionId}?replay=${id}`,
-    name: `${symbol.toUpperCase()} ${timeframe}, ${start.slice(0, 16).replace('T', ' ')}–${end.slice(11, 16)}`,
+    name: `${symbol.toUpperCase()} ${timeframe} · to ${end.slice(11, 16)}${day}`,
   };
 }
 

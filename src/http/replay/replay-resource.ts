@@ -296,7 +296,10 @@ export const ShownReplay = Type.Object(
     pages: Type.Array(
       Type.Object({
         href: Type.String({ description: 'Its path.' }),
-        name: Type.String({ description: 'The coin, the timeframe and the window of its market, in UTC.' }),
+        name: Type.String({
+          description:
+            'The coin, the timeframe and the end of its market, in UTC, with the day if it is not that of the clock.',
+        }),
       }),
       { maxItems: NAMED_MAX, description: 'The pages of these markets, in the same order.' },
     ),

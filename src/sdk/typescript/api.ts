@@ -2001,7 +2001,7 @@ export interface components {
             pages: {
                 /** @description Its path. */
                 href: string;
-                /** @description The coin, the timeframe and the window of its market, in UTC. */
+                /** @description The coin, the timeframe and the end of its market, in UTC, with the day if it is not that of the clock. */
                 name: string;
             }[];
             /** @description The accounts that were used last, a line each: address, dollars, profit or loss, open orders. */

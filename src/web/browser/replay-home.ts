@@ -30,11 +30,15 @@ async function follow(): Promise<void> {
     }
     showPages(card.querySelector('[data-fact=pages]')!, pages);
     // A field keeps what somebody wrote into it: its default is not its value any more.
-    card.querySelector<HTMLInputElement>('[name=now]:not([type=range])')!.defaultValue = now;
+    card.querySelector<HTMLInputElement>('.input[name=now]')!.defaultValue = now;
     const slider = card.querySelector<HTMLInputElement>('[type=range]')!;
     if (slider.matches(':active')) continue;
     slider.value = String(Date.parse(now));
     showClock(card, now);
+    for (const button of card.querySelectorAll<HTMLButtonElement>('[data-by]')) {
+      const ms = Date.parse(now) + Number(button.dataset.by);
+      button.value = String(Math.min(Math.max(ms, Number(slider.min)), Number(slider.max)));
+    }
   }
 }
 

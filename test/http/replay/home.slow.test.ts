@@ -36,7 +36,7 @@ test('the page of a process that replays names its replays, their clocks and the
   const [date, time] = formatInstant(BOOK_MS).slice(0, -1).split('T') as [string, string];
   expect(date).toBe('2026-04-16');
   expect(text).toContain(`<span data-fact="now">${time} UTC, 16 April 2026</span>`);
-  expect(text).toContain(`<li><a href="/view/btc/${SLUG}?replay=${replay.id}">BTC 5m, 2026-04-16 07:10–07:15</a></li>`);
+  expect(text).toContain(`<li><a href="/view/btc/${SLUG}?replay=${replay.id}">BTC 5m · to 07:15</a></li>`);
   const [, value, min, max] = / name="now" value="(\d+)".* min="(\d+)" max="(\d+)"/.exec(text)!.map(Number);
   expect([value, min! <= value! && value! < max!]).toEqual([BOOK_MS, true]);
   const socket = replaying.origin.replace('http', 'ws');
@@ -124,11 +124,14 @@ test('the page of a process that replays steers its clocks with forms, which no 
     name,
     value,
   ]);
+  const { fromMs, toMs } = replay.clock.span;
   expect(names.filter(([name]) => name !== 'replay')).toEqual([
-    ['now', String(BOOK_MS)],
     ['paused', 'false'],
     ['step', 'true'],
     ...['1', '10', '100', 'max', '20'].map((speed) => ['speed', speed]),
+    ['now', String(BOOK_MS)],
+    // A day and an hour back and forth, within the replay.
+    ...[fromMs, fromMs, toMs, toMs].map((ms) => ['now', String(ms)]),
     ['now', formatInstant(BOOK_MS)],
   ]);
   const sent = await send({ speed: 'max' });

@@ -977,7 +977,7 @@ class PaperMerge(TypedDict):
 class ShownReplayPages(TypedDict):
     #: Its path.
     href: str
-    #: The coin, the timeframe and the window of its market, in UTC.
+    #: The coin, the timeframe and the end of its market, in UTC, with the day if it is not that of the clock.
     name: str
 
 

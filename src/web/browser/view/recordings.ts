@@ -213,8 +213,7 @@ export class Recordings {
       // The others are known to be too many, or may be.
       if (found.length >= PAGE_ROWS) this.isCut = true;
       else {
-        const searched = recorded === 'yes' ? coins.filter(({ recordedMarkets }) => recordedMarkets > 0) : coins;
-        const pages = await Promise.all(searched.map(({ symbol }) => load(symbol, recorded)));
+        const pages = await Promise.all(coins.map(({ symbol }) => load(symbol, recorded)));
         found.push(...pages.flatMap(({ data }) => data));
         this.isCut ||= found.length > PAGE_ROWS || pages.some(({ pagination }) => pagination.hasMore);
       }
