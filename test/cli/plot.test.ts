@@ -14,7 +14,7 @@ const SLUG = 'btc-updown-5m-1776323400';
 const NO_BOOKS = { conditionId: `0x${'0b'.repeat(32)}`, slug: 'no-books', clobTokenIds: ['31', '32'] };
 const BLUES = ['#e3edf8', '#c6dbef', '#9ecae1', '#6baed6', '#4292c6', '#2171b5', '#08519c', '#08306b'];
 const ORANGES = ['#fdead7', '#fdd0a2', '#fdae6b', '#fd8d3c', '#f16913', '#d94801', '#a63603', '#7f2704'];
-const [LEFT, TOP, WIDTH, HEIGHT] = [56, 44, 1000, 456];
+const [LEFT, TOP, WIDTH, HEIGHT] = [56, 44, 1164, 456];
 
 /** The shade of a size between two others, by logarithm. */
 const eighthBetween = (low: number, high: number) => (size: number) =>
@@ -160,7 +160,7 @@ describe('bookreel plot', () => {
   test('draws a market without books as one without books', async () => {
     const { code, stdout: svg } = await plotted('no-books');
     expect(code).toBe(0);
-    expect(svg).not.toContain('shares of');
+    expect(svg).not.toContain('>Bids<');
     expect([...rectanglesOf(svg).keys()]).toEqual([]);
   });
 

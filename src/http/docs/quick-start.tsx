@@ -139,7 +139,7 @@ function Ways({ hasAccounts }: { readonly hasAccounts: boolean }) {
 
 function Coins({ coins }: { readonly coins: readonly string[] }) {
   return (
-    <p class="row">
+    <p class="row coins">
       <span class="quiet">Recorded coins:</span>
       {coins.map((coin) => (
         <span key={coin} class="badge accent">

@@ -37,7 +37,7 @@ const SIDES = ['bids', 'asks'] as const;
 /** In pixels; the cells are scaled to the area. */
 export const WIDE = {
   ...{ width: 1240, height: 560, timeLabelsMax: 9, hasTexts: true },
-  area: { left: 56, top: 44, width: 1000, height: 456 },
+  area: { left: 56, top: 44, width: 1164, height: 456 },
 };
 type Layout = Readonly<typeof WIDE>;
 /** For a phone: without a heading and a legend. */
@@ -46,7 +46,8 @@ export const NARROW: Layout = {
   area: { left: 34, top: 10, width: 350, height: 280 },
 };
 const { area: AREA } = WIDE;
-const LEGEND_LEFT = AREA.left + AREA.width + 24;
+/** The width of a colour in the legend, in pixels. */
+const COLOUR_WIDTH = 32;
 
 const COLOURS = SIZE_COLOURS.light;
 const SHADES = COLOURS.bids.length;
@@ -202,25 +203,33 @@ function timeAxis(
   return lines;
 }
 
+/** Below the picture: its signs at the left, and at the right the colours of both sides, with the sizes at which they begin. */
 function legend(shading: Shading | undefined): string[] {
-  const swatch = (top: number, fill: string, text: string) =>
-    `<rect x="${LEGEND_LEFT}" y="${top}" width="14" height="14" fill="${fill}" stroke="#d0d7de"/><text x="${LEGEND_LEFT + 20}" y="${top + 12}">${text}</text>`;
+  const [bottom, left] = [AREA.top + AREA.height, AREA.left + AREA.width - SHADES * COLOUR_WIDTH];
+  const sign = (x: number, mark: string, text: string) =>
+    `<g transform="translate(${AREA.left + x} ${bottom + 30})">${mark}<text x="20" y="12">${text}</text></g>`;
+  const swatch = (fill: string) => `<rect width="14" height="14" fill="${fill}" stroke="#d0d7de"/>`;
   const lines = [
-    `<path d="M${LEGEND_LEFT} ${AREA.top + 8}h14" stroke="#1f2328" stroke-width="1.6"/><text x="${LEGEND_LEFT + 20}" y="${AREA.top + 12}">midpoint</text>`,
-    swatch(AREA.top + 22, 'url(#gap)', 'gap'),
-    swatch(AREA.top + 44, '#eaeef2', 'no book'),
+    sign(0, '<path d="M0 8h14" stroke="#1f2328" stroke-width="1.6"/>', 'midpoint'),
+    sign(96, swatch('url(#gap)'), 'gap'),
+    sign(156, swatch('#eaeef2'), 'no book'),
   ];
   if (shading === undefined) return lines;
-  for (const [side, colours, top] of [
-    ['asks', COLOURS.asks, AREA.top + 84],
-    ['bids', COLOURS.bids, AREA.top + 276],
+  const written = (x: number, y: number, anchor: string, text: string) =>
+    `<text x="${x}" y="${bottom + y}" font-size="11" text-anchor="${anchor}">${text}</text>`;
+  for (const [name, colours, top] of [
+    ['Bids', COLOURS.bids, 25],
+    ['Asks', COLOURS.asks, 36],
   ] as const) {
-    lines.push(`<text x="${LEGEND_LEFT}" y="${top}">shares of ${side}</text>`);
-    for (const [nth, colour] of colours.toReversed().entries()) {
-      const shade = SHADES - 1 - nth;
-      const text = shade === 0 ? `below ${sizeText(1, shading)}` : `from ${sizeText(shade, shading)}`;
-      lines.push(swatch(top + 8 + nth * 19, colour, text));
+    lines.push(written(left - 8, top + 8, 'end', name));
+    for (const [nth, colour] of colours.entries()) {
+      const x = left + nth * COLOUR_WIDTH;
+      lines.push(`<rect x="${x}" y="${bottom + top}" width="${COLOUR_WIDTH}" height="8" fill="${colour}"/>`);
     }
+  }
+  lines.push(written(left - 8, 56, 'end', 'Shares'));
+  for (let shade = 1; shade < SHADES; shade += 1) {
+    lines.push(written(left + shade * COLOUR_WIDTH, 56, 'middle', sizeText(shade, shading)));
   }
   return lines;
 }
