@@ -39,12 +39,7 @@ const SPEEDS = ['1', '10', '100', 'max'] as const;
 /** The arrow keys move the clock by this. */
 const SCRUB_STEP_MS = 60_000;
 /** Buttons that move the clock from where it is. */
-const JUMPS = [
-  ['− 1 day', -DAY_MS],
-  ['− 1 hour', -HOUR_MS],
-  ['+ 1 hour', HOUR_MS],
-  ['+ 1 day', DAY_MS],
-] as const;
+const JUMPS = { '− 1 day': -DAY_MS, '− 1 hour': -HOUR_MS, '+ 1 hour': HOUR_MS, '+ 1 day': DAY_MS } as const;
 
 interface ReplayHomeContent {
   readonly version: string;
@@ -197,7 +192,7 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
             </Steer>
           </details>
         </fieldset>
-        <a class="button small" href={isFirst ? '/view' : `/view?replay=${id}`}>
+        <a class="button" href={isFirst ? '/view' : `/view?replay=${id}`}>
           See its markets
         </a>
       </div>
@@ -224,7 +219,7 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
       <div class="row steer jumps">
         <form class="row" method="post" action="/">
           <input type="hidden" name="replay" value={id} />
-          {JUMPS.map(([text, byMs]) => (
+          {Object.entries(JUMPS).map(([text, byMs]) => (
             <button key={byMs} class="button" type="submit" name="now" value={jumped(replay, byMs)} data-by={byMs}>
               {text}
             </button>
@@ -255,7 +250,9 @@ function jumped({ now, from, to }: ShownReplay, byMs: number): number {
 function PageLink({ href, name }: ShownReplay['pages'][number]) {
   return (
     <li key={href}>
-      <a href={href}>{name}</a>
+      <a class="badge" href={href}>
+        {name}
+      </a>
     </li>
   );
 }

@@ -54,7 +54,7 @@ function showPages(list: Element, pages: Shown['pages']): void {
   if (before.join() === pages.map(({ href }) => href).join()) return;
   const items = pages.map(({ href, name }) => {
     const [item, link] = [document.createElement('li'), document.createElement('a')];
-    [link.href, link.textContent] = [href, name];
+    [link.href, link.textContent, link.className] = [href, name, 'badge'];
     item.append(link);
     return item;
   });

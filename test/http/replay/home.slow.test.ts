@@ -36,7 +36,9 @@ test('the page of a process that replays names its replays, their clocks and the
   const [date, time] = formatInstant(BOOK_MS).slice(0, -1).split('T') as [string, string];
   expect(date).toBe('2026-04-16');
   expect(text).toContain(`<span data-fact="now">${time} UTC, 16 April 2026</span>`);
-  expect(text).toContain(`<li><a href="/view/btc/${SLUG}?replay=${replay.id}">BTC 5m · to 07:15</a></li>`);
+  expect(text).toContain(
+    `<li><a class="badge" href="/view/btc/${SLUG}?replay=${replay.id}">BTC 5m · to 07:15</a></li>`,
+  );
   const [, value, min, max] = / name="now" value="(\d+)".* min="(\d+)" max="(\d+)"/.exec(text)!.map(Number);
   expect([value, min! <= value! && value! < max!]).toEqual([BOOK_MS, true]);
   const socket = replaying.origin.replace('http', 'ws');
@@ -58,7 +60,7 @@ test('the page of a process that replays names its replays, their clocks and the
   expect(text).not.toContain(LATER.slug);
   replay.clock.seek(START_MS + 650_000);
   const later = await (await replaying.ask('GET', '/', undefined, PAGE)).text();
-  expect(later).toContain(`<a href="/view/eth/${LATER.slug}?replay=${replay.id}">`);
+  expect(later).toContain(` href="/view/eth/${LATER.slug}?replay=${replay.id}">`);
 });
 
 test('The page / of a replay with --paper lists its accounts, with their dollars and open orders.', async () => {

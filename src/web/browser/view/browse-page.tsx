@@ -176,30 +176,22 @@ function Listed(content: MarketListContent) {
 function titleOf(recordings: Recordings): string {
   const { date, search } = recordings.query.value;
   const what = search !== '' ? `Search “${search}”` : date === '' ? 'All days' : dateText(date);
-  const counts = search === '' ? dayCounts(recordings, date) : foundCounts(recordings);
+  const counts =
+    search === '' ? recordings.days.value && totalsOf(recordings.days.value, date) : foundCounts(recordings);
   if (counts === undefined) return what;
-  const { markets: all, recordedMarkets, isCut = false } = counts;
+  const { markets: all, recordedMarkets } = counts;
   const recorded = recordedMarkets === all ? 'all' : recordedMarkets === 0 ? 'none' : numberText(recordedMarkets);
-  return `${what}: ${isCut ? 'the first ' : ''}${countText(all, 'market')}, ${recorded} recorded`;
-}
-
-interface ListCounts {
-  readonly markets: number;
-  readonly recordedMarkets: number;
-  readonly isCut?: boolean;
-}
-
-function dayCounts({ days }: Recordings, date: string): ListCounts | undefined {
-  return days.value && totalsOf(days.value, date);
+  const first = search !== '' && recordings.isCut ? 'the first ' : '';
+  return `${what}: ${first}${countText(all, 'market')}, ${recorded} recorded`;
 }
 
 /** The counts of the one page of a search; undefined before it is loaded. */
-function foundCounts({ markets, changes, isCut }: Recordings): ListCounts | undefined {
+function foundCounts({ markets, changes }: Recordings) {
   changes.value;
   const list = markets.value;
   if (list?.count === undefined) return undefined;
   const rows = Array.from({ length: list.count }, (_, nth) => list.row(nth));
-  return { markets: list.count, recordedMarkets: rows.filter((row) => row?.snapshotCount).length, isCut };
+  return { markets: list.count, recordedMarkets: rows.filter((row) => row?.snapshotCount).length };
 }
 
 const NO_FILTERS = { recorded: undefined, winner: undefined, gaps: undefined, volumeMin: undefined } as const;

@@ -56,8 +56,7 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
   const hasAxis = frame.right >= AXIS_MIN;
   return plotBand(element, frame, {
     name({ scales: { coin } }) {
-      const { name } = shown();
-      return hasAxis || !coin?.min ? name : `${priceText(coin.min)} – ${priceText(coin.max!)}, ${name}`;
+      return `${hasAxis || !coin?.min ? '' : `${priceText(coin.min)} – ${priceText(coin.max!)}, `}${shown().name}`;
     },
     height,
     scales: { coin: { range: (_, low, high) => rangeOf(shown(), low, high) } },

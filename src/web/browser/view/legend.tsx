@@ -62,9 +62,9 @@ export function Ramps({ state, plot }: { readonly state: ViewState; readonly plo
         ))}
       </span>
       <span class="signs">
-        <b class="sign trade bought">bought</b>
-        <b class="sign trade sold">sold</b>
-        <b class="sign trade larger">more shares</b>
+        <span class="sign trade bought">bought</span>
+        <span class="sign trade sold">sold</span>
+        <span class="sign trade larger">more shares</span>
       </span>
     </div>
   );

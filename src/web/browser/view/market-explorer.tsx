@@ -1,5 +1,4 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { directionOf } from '../../../domain/settlement.ts';
 import { ConnectionStatus, NoticeText } from './connection-status.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
@@ -85,18 +84,13 @@ function MarketHead({ explorer, shown }: MarketContent) {
   );
 }
 
-interface MarketLinkContent {
-  /** Undefined: there is none, and no link. */
-  readonly to: Neighbours['previous'];
-  readonly children: ComponentChildren;
-}
-
-function MarketLink({ to, children }: MarketLinkContent) {
-  if (to === undefined) return null;
+function linkTo(to: Neighbours['previous'], text: string) {
   return (
-    <a href={`/view/${to.symbol}/${to.slug}${withReplay('')}`} title={marketTitle(to)}>
-      {children}
-    </a>
+    to && (
+      <a href={`/view/${to.symbol}/${to.slug}${withReplay('')}`} title={marketTitle(to)}>
+        {text}
+      </a>
+    )
   );
 }
 
@@ -110,7 +104,7 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
       <a href={`/view${day}`}>
         All<span class="wide"> recordings of the day</span>
       </a>
-      <MarketLink to={previous}>‹ Previous</MarketLink> <MarketLink to={next}>Next ›</MarketLink>
+      {linkTo(previous, '‹ Previous')} {linkTo(next, 'Next ›')}
     </nav>
   );
 }
@@ -121,8 +115,8 @@ function Facts({ explorer, shown }: MarketContent) {
   const { volume } = shown.market;
   const facts = [
     ['Volume', volume && `$${exactText(volume)}`],
-    ['Recorded before', previous && <MarketLink to={previous}>{marketTitle(previous)}</MarketLink>],
-    ['Recorded after', next && <MarketLink to={next}>{marketTitle(next)}</MarketLink>],
+    ['Recorded before', previous && linkTo(previous, marketTitle(previous))],
+    ['Recorded after', next && linkTo(next, marketTitle(next))],
   ] as const;
   return (
     <dl class="card facts">

@@ -355,7 +355,6 @@ export class MarketPlot {
     const { from, to } = time.value;
     const part = (atMs.value - from) / (to - from);
     this.#instant.hidden = part < 0 || part > 1;
-    // The line and the prices are there by the style sheet.
     this.#element.style.setProperty('--x', `${this.#gutters.value.left + part * this.areaWidth.value}px`);
   }
 

@@ -10,7 +10,7 @@ import type { ViewState } from './view-state.ts';
 export function PictureTools({ explorer, shown }: MarketContent) {
   const { state, coverage } = shown;
   const empty = coverage?.outcomes.filter(({ count }) => count === 0) ?? [];
-  // Own orders are shown without books, and a market without any of both has prices of its coin.
+  // Own orders are shown without books.
   const missing = empty.length === 1 && explorer.own.value.length === 0 ? empty[0]!.outcome : undefined;
   const reason = missing && `${missing}: no book is recorded.`;
   return (

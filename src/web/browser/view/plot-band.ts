@@ -44,12 +44,10 @@ export interface BandContent {
 
 /** Above a plotting area: the name of the band. Below it: half of a label. */
 export const [BAND_ABOVE, BAND_BELOW] = [12, 4] as const;
-/** The middle of what is written above a band, and the width of the name of a panel, which is there at the right. */
-const [ABOVE, NAME_WIDTH] = [-6.5, 48] as const;
+/** The middle of what is written above a band and of the dates below it, and the width of the name of a panel, at the right above it. */
+const [ABOVE, DATES_BELOW, NAME_WIDTH] = [-6.5, 30, 48] as const;
 /** Two lines: the date is below the time. */
 export const TIME_AXIS_HEIGHT = 39;
-/** The middle of the dates below a plotting area. */
-const DATES_BELOW = 30;
 const DAY_MS = 86_400_000;
 /** The width of an instant with seconds or milliseconds, and of one with minutes. */
 const [PIXELS_PER_INSTANT, PIXELS_PER_MINUTE] = [92, 50] as const;

@@ -181,9 +181,7 @@ export class Recordings {
     this.#markets.value = new PagedRows<ListedMarket>({
       ...{ count, later: this.#deps.later },
       loadPage: async (skip, aborted) => {
-        if (search !== '') {
-          return await this.#found(skip, async (coin, recorded) => await load(coin, 0, PAGE_ROWS, aborted, recorded));
-        }
+        if (search !== '') return await this.#found((coin, recorded) => load(coin, 0, PAGE_ROWS, aborted, recorded));
         const limit = Math.min(PAGE_ROWS, (count ?? Infinity) - skip);
         const { data, pagination } = await load(this.coin!, skip, limit, aborted);
         // Markets were added or deleted since the days were counted.
@@ -195,29 +193,16 @@ export class Recordings {
     });
   }
 
-  /**
-   * The first matches of every coin: one page. Recorded markets are before the others; each group is by coin, the chosen one first, and then
-   * in the order of the list.
-   */
-  async #found(
-    skip: number,
-    load: (coin: string, recorded: Recorded) => Promise<MarketPage>,
-  ): Promise<RowPage<ListedMarket>> {
-    if (skip > 0) return { rows: [], hasMore: false };
+  /** One page: the recorded matches before the others, both by coin, the chosen one first, and then in the order of the list. */
+  async #found(load: (coin: string, recorded: Recorded) => Promise<MarketPage>): Promise<RowPage<ListedMarket>> {
     const coins = this.#coins
       .peek()!
       .toSorted((a, b) => Number(b.symbol === this.coin) - Number(a.symbol === this.coin));
-    const found: ListedMarket[] = [];
-    this.isCut = false;
-    for (const recorded of this.recorded === 'all' ? (['yes', 'no'] as const) : [this.recorded]) {
-      // The others are known to be too many, or may be.
-      if (found.length >= PAGE_ROWS) this.isCut = true;
-      else {
-        const pages = await Promise.all(coins.map(({ symbol }) => load(symbol, recorded)));
-        found.push(...pages.flatMap(({ data }) => data));
-        this.isCut ||= found.length > PAGE_ROWS || pages.some(({ pagination }) => pagination.hasMore);
-      }
-    }
+    const groups = this.recorded === 'all' ? (['yes', 'no'] as const) : [this.recorded];
+    const asked = groups.flatMap((recorded) => coins.map(async ({ symbol }) => await load(symbol, recorded)));
+    const pages = await Promise.all(asked);
+    const found = pages.flatMap(({ data }) => data);
+    this.isCut = found.length > PAGE_ROWS || pages.some(({ pagination }) => pagination.hasMore);
     return { rows: found.slice(0, PAGE_ROWS), hasMore: false };
   }
 
