@@ -3,7 +3,7 @@ import { chmodSync, closeSync, existsSync, openSync, readSync, statSync, writeSy
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
-import { explained, isDamageError, sentenceFor } from './database-errors.ts';
+import { explained, isBusy, isDamageError, sentenceFor } from './database-errors.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { isDiskFull } from './disk-reserve.ts';
 import { copyBeforeUpgrade, keepCopy, migrate, oldestVersion, takeAlone, type Upgraded } from './upgrade.ts';
@@ -13,6 +13,8 @@ export const PAGE_BYTES = 8192;
 /** The time for which a command waits for another one that writes. */
 const BUSY_TIMEOUT_MS = 15_000;
 const CACHE_KIB = 32_768;
+/** The time after which a write-ahead log is begun again, at most. */
+const BEGIN_LOG_MS = 10;
 /** Tries to find the write-ahead log empty while others write, and the time for which each waits for their views to end. */
 const EMPTY_LOG = { tries: 40, waitMs: 50 };
 const COPY_BYTES = 1 << 20;
@@ -37,13 +39,27 @@ export function connect(path: string, file: DatabaseFile): Sqlite {
 export function prepare(sqlite: Sqlite, path: string, file: DatabaseFile): void {
   // The files of the write-ahead log get its mode.
   chmodSync(path, 0o600);
-  sqlite.run('PRAGMA journal_mode = WAL');
+  beginLog(sqlite);
   // What was reported as stored is on disk, also after a loss of power.
   sqlite.run('PRAGMA synchronous = FULL');
   sqlite.run('PRAGMA foreign_keys = ON');
   sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
   // This is also the first read through the write-ahead log, which creates its file.
   if (isNew(sqlite, path, file)) createSchema(sqlite, path, file);
+}
+
+/** SQLite refuses at once, whatever its timeout, when two connections begin the write-ahead log at the same time. */
+function beginLog(sqlite: Sqlite): void {
+  const startMs = performance.now();
+  for (;;) {
+    try {
+      sqlite.run('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() - startMs > BUSY_TIMEOUT_MS) throw error;
+      Bun.sleepSync(Math.random() * BEGIN_LOG_MS);
+    }
+  }
 }
 
 /** Upgrades a database of an earlier version. Undefined: another process has done it. */

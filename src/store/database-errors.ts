@@ -105,6 +105,11 @@ function fullDisk(path: string): string {
   return `the disk is full, '${path}' cannot grow: free some space and run this again (what was reported as stored is kept)`;
 }
 
+/** Returns true if another connection has the locks that a statement needs. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof SQLiteError && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code ?? '');
+}
+
 /** Returns true if SQLite reports that a file, of this path if it is given, is damaged or no database: stricter than `isDamageError`. */
 export function isCorruption(error: unknown, path?: string): boolean {
   const cause = error instanceof DomainError ? error.cause : error;

@@ -18,7 +18,7 @@ import {
   upgrade,
   writeCopy,
 } from './database-connection.ts';
-import { explained, isCorruption, MissingFile } from './database-errors.ts';
+import { explained, isBusy, isCorruption, MissingFile } from './database-errors.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { isDiskFull } from './disk-reserve.ts';
 import type { Upgraded } from './upgrade.ts';
@@ -178,7 +178,7 @@ export class Database {
       sqlite.run('PRAGMA journal_mode = DELETE');
     } catch (error) {
       if (!(error instanceof SQLiteError)) throw error;
-      if (/^SQLITE_(?:BUSY|LOCKED)/.test(error.code ?? '')) {
+      if (isBusy(error)) {
         throw new DomainError('in-use', `'${path}' is being used by another command: run this again when it is done`);
       }
     } finally {

@@ -1,10 +1,10 @@
-import { Database, SQLiteError } from 'bun:sqlite';
+import { Database } from 'bun:sqlite';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { refuseCompressed } from './backup-manifest.ts';
 import { refuseShared } from './data-directory.ts';
-import { explained } from './database-errors.ts';
+import { explained, isBusy } from './database-errors.ts';
 
 export const LOCK_FILE = 'serve.lock';
 export const RECORD_LOCK_FILE = 'record.lock';
@@ -85,8 +85,4 @@ export class ServeLock {
     this.#sqlite.run('ROLLBACK');
     this.#sqlite.close();
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY');
 }

@@ -1,7 +1,8 @@
-import { SQLiteError, type Database as Sqlite } from 'bun:sqlite';
+import type { Database as Sqlite } from 'bun:sqlite';
 import { renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { isBusy } from './database-errors.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { discard, flush, writeNew } from './on-disk.ts';
 import { queriesOf } from './queries.ts';
@@ -36,7 +37,7 @@ export function takeAlone(sqlite: Sqlite): boolean {
     sqlite.run('COMMIT');
     return true;
   } catch (error) {
-    if (error instanceof SQLiteError && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code ?? '')) return false;
+    if (isBusy(error)) return false;
     throw error;
   }
 }

@@ -11,6 +11,7 @@ import { hasDisk, smallDisk } from '../support/disks.ts';
 import { BUN } from '../support/executable.ts';
 import { lightNdjson } from '../support/light-recording.ts';
 import { thrownBy } from '../support/thrown-by.ts';
+import { OPENED_TOGETHER } from './opened-together.ts';
 import { laterRecordings, migrationsThat } from './upgraded-by-child.ts';
 
 const { version: V, name: NAME } = RECORDINGS;
@@ -162,6 +163,19 @@ describe('a database of an earlier version', () => {
     expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0, 0]);
     expect(contentOf(old.file)).toMatchObject({ version: V + 3, integrity: 'ok' });
     expect(contentOf(`${old.file}.schema-${V}`)).toEqual(old.content);
+  });
+
+  test('Processes that open a database without a write-ahead log, as an upgrade leaves it, at the same instant all open it.', async () => {
+    using root = temporaryDirectory();
+    const directories = Array.from({ length: 60 }, (_, index) => join(root.path, String(index)));
+    for (const directory of directories) {
+      Database.open(directory, RECORDINGS, { create: true }).close();
+      Database.mergeLog(join(directory, NAME));
+    }
+    const command = [...BUN, OPENED_TOGETHER, String(Date.now() + 1500), ...directories];
+    const children = [1, 2, 3, 4].map(() => Bun.spawn(command, { stderr: 'pipe' }));
+    const errors = await Promise.all(children.map(({ stderr }) => new Response(stderr).text()));
+    expect(errors).toEqual(['', '', '', '']);
   });
 
   test('in a copy, such as a backup that is restored, is upgraded without another copy', async () => {
