@@ -151,7 +151,7 @@ test('A search of the manual finds every section that has all words, and repeats
   const found = [...new Set(sections.map(({ page }) => page.name))];
   // The results are counted, and listed by page; the words are marked in texts only.
   expect(results).toContain(`${sections.length} sections of ${found.length} pages with all of these words.`);
-  expect([...results.matchAll(/<h2[^>]*><a href="\/docs\/([a-z]+)">/g)].map(([, name]) => name!)).toEqual(found);
+  expect([...results.matchAll(/<h2[^>]*><a href="\/docs\/([a-z-]+)">/g)].map(([, name]) => name!)).toEqual(found);
   const article = /<article.*<\/article>/s.exec(results)![0];
   const texts = (html: string) => html.split(/<[^>]*>/).join('\0');
   expect(article.match(/<mark>rate<\/mark>/gi)).toHaveLength(texts(article).match(/rate/gi)!.length);

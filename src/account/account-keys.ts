@@ -198,7 +198,7 @@ function refuseInvalid({ tiers }: Registry, nowMs: InstantMs, { name, tier, expi
   refuseUnprintableName(name);
   if (tier !== undefined) tiers.offered(tier);
   if (expiresMs > nowMs) return;
-  const message = 'the end of the key is in the past: choose a later time';
+  const message = 'a key cannot expire in the past: choose a later time';
   throw new RefusedField('expires', 'invalid-parameter', message);
 }
 

@@ -12,6 +12,8 @@ export interface GasReading {
   readonly address: string;
   /** In the currency of the network; undefined: the node did not answer. */
   readonly balance: number | undefined;
+  /** Its symbol, if the settings state one. */
+  readonly currency: string | undefined;
   /** The number of transfers that the balance pays for at the present price of gas. */
   readonly transfers: number | undefined;
   /** A sentence for the operator, if there is something to do. */
@@ -45,10 +47,10 @@ export class GasWatch {
   /** Connects to nothing yet. Throws as `chainsOf` does. */
   constructor({ networks }: PaymentSettings, readSecret: (path: string) => string, clock: () => InstantMs) {
     this.#clock = clock;
-    this.#networks = networks.flatMap(({ network, name, rpcUrl, gasKeyFile: file }) => {
+    this.#networks = networks.flatMap(({ network, name, currency, rpcUrl, gasKeyFile: file }) => {
       if (file === undefined) return [];
       const client = createPublicClient({ transport: http(rpcUrl, { timeout: TIMEOUT_MS }), cacheTime: 0 });
-      return { network, name, client, address: gasAccountOf(readSecret(file), name).address };
+      return { network, name, currency, client, address: gasAccountOf(readSecret(file), name).address };
     });
   }
 

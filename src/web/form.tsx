@@ -62,8 +62,9 @@ export function Field({ label, children, refused, ...input }: FieldContent) {
       />
       {error ? (
         <span id={id} class="refused" role="alert">
-          {errorSentence(error)}
-          {error.corrected !== undefined && ' The field above is corrected: send it again.'}
+          {error.corrected === undefined
+            ? errorSentence(error)
+            : `An invisible character was removed. Check the ${name} and send it again.`}
         </span>
       ) : (
         children && <span class="hint">{children}</span>

@@ -145,7 +145,7 @@ test.each([
   [{ name: 'two\nlines' }, 'this name has a character that cannot be seen, at position 4: remove it'],
   [{ name: '' }, 'a name has 1 to 100 characters, and this one has 0'],
   [{ name: 'x'.repeat(101) }, 'a name has 1 to 100 characters, and this one has 101'],
-  [{ name: undefined, expiresMs: NOW_MS }, 'the end of the key is in the past'],
+  [{ name: undefined, expiresMs: NOW_MS }, 'a key cannot expire in the past'],
 ])('a key with %p is refused', (request, reason) => {
   using held = temporaryArchive();
   const ada = person(held, 'ada@example.com');
@@ -205,7 +205,7 @@ test('a refused change of a key changes none of its fields', () => {
     [{ tier: 'starter' }, 'invalid-parameter', "the tier 'starter' is retired: choose one of free, pro, enterprise"],
     [{ tier: 'gold' }, 'invalid-parameter', "there is no tier 'gold'"],
     [{ name: 'two\nlines' }, 'invalid-parameter', 'this name has a character that cannot be seen, at position 4'],
-    [{ expiresMs: NOW_MS }, 'invalid-parameter', 'the end of the key is in the past'],
+    [{ expiresMs: NOW_MS }, 'invalid-parameter', 'a key cannot expire in the past'],
   ];
   for (const [edit, kind, message] of refusals) {
     const changing = () => changeKey(change, apiKey.id, { requestsPerMinute: 9, ...edit });

@@ -22,7 +22,8 @@ describe.skipIf(!HAS_ANVIL)('The gas of payments (need anvil)', () => {
   test('The balance is asked for once a minute, pays for transfers at the price of gas, and is a warning below 50.', async () => {
     using directory = temporaryDirectory();
     await using proxy = startRpcProxy(anvil.rpcUrl);
-    const settings = readPaymentSettings(writePaymentSettings(directory.path, { ...anvil, rpcUrl: proxy.url }));
+    const chain = { ...anvil, rpcUrl: proxy.url };
+    const settings = readPaymentSettings(writePaymentSettings(directory.path, chain, { currency: 'POL' }));
     let nowMs = 0;
     const gas = new GasWatch(settings, readSecretFile, () => nowMs);
     const price = await anvil.client.getGasPrice();
@@ -31,7 +32,7 @@ describe.skipIf(!HAS_ANVIL)('The gas of payments (need anvil)', () => {
     await set(parseEther('1'));
     await gas.refresh();
     const transfers = Number(parseEther('1') / (100_000n * price));
-    const key = { network: NETWORK, name: 'Anvil', address: GAS };
+    const key = { network: NETWORK, name: 'Anvil', currency: 'POL', address: GAS };
     expect(gas.readings).toEqual([{ ...key, balance: 1, transfers, warning: undefined }]);
     const { length } = proxy.calls;
     await set(49n * 100_000n * price);

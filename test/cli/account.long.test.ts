@@ -192,7 +192,7 @@ describe('a command for one account', () => {
     [['account', 'grant', EMAIL, '--end', 'grant_00'], 1, "has no grant 'grant_00'"],
     [['account', 'list', '--new-account-tier', 'gold'], 2, "there is no tier 'gold'"],
     [['key', 'create'], 2, 'name a tier with --tier, or an account'],
-    [['key', 'create', '--tier', 'pro', '--expires', '2020-01-01'], 2, 'the end of the key is in the past'],
+    [['key', 'create', '--tier', 'pro', '--expires', '2020-01-01'], 2, 'a key cannot expire in the past'],
     [['key', 'set', 'key_none', '--tier', 'account'], 1, "there is no key 'key_none'"],
     [['key', 'set', 'key_none'], 2, '--tier'],
     [['account', 'delete', 'other@example.com'], 1, "there is no account 'other@example.com'"],

@@ -233,7 +233,7 @@ describe('key', () => {
     const refusals: readonly (readonly [readonly string[], string])[] = [
       [['--rpm', '0'], 'it must be an integer from 1 to 1000000, or tier'],
       [['--expires', 'soon'], 'up to the year 9999, or never'],
-      [['--expires', '2020-01-01'], 'the end of the key is in the past'],
+      [['--expires', '2020-01-01'], 'a key cannot expire in the past'],
       [['--name', 'two\nlines'], 'this name has a character that cannot be seen, at position 4'],
       [['--tier', ''], "there is no tier '': choose one of free, starter, pro, enterprise"],
     ];

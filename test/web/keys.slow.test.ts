@@ -178,7 +178,7 @@ test('A form that is refused keeps what was typed', async () => {
   await using site = startSite();
   const ada = await site.signedIn(ADA);
   const cases: [Record<string, string>, string][] = [
-    [{ expires: '2020-01-01T00:00' }, 'The end of the key is in the past'],
+    [{ expires: '2020-01-01T00:00' }, 'A key cannot expire in the past'],
     [{ expires: '2020-02-30T00:00' }, 'This is not a time'],
     [{ days: 'at', expires: '' }, 'No time is given: enter one, or choose another lifetime'],
     [{ asOf: 'yesterday' }, 'is not a time'],

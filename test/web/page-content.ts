@@ -10,7 +10,7 @@ export function plainText(html: string): string {
       .replaceAll('<wbr/>', '')
       // The start of a hash, which its end follows.
       .replace(/<span class="start">([^<]*)<\/span>/g, '$1')
-      .replace(/<[^>]+>/g, ' ')
+      .replace(/<(?:"[^"]*"|[^">])+>/g, ' ')
       .replace(/\s+/g, ' ')
       .trim(),
   );

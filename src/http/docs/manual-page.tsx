@@ -19,6 +19,8 @@ const TASKS: readonly (readonly [task: string, links: string])[] = [
   ['Test a strategy', '[In five minutes](backtest.md#in-five-minutes)'],
   ['Run a service of your own', '[Install](install.md), [Import](recordings.md#import), [Record](recording.md)'],
 ];
+/** Options and days in code. */
+const UNBROKEN = /(?<![\w-])(?:--?[a-z][a-z-]*|\d{4}-\d\d-\d\d)/gi;
 /** A page of fewer parts has no list of them. */
 const PARTS_MIN = 4;
 
@@ -112,6 +114,7 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
       return `<div class="scroll" tabindex="0" role="region" aria-label="Table ${tables}"><table>`;
     })
     .replaceAll('</table>', '</table></div>')
+    .replaceAll(/<code.*?<\/code>/gs, (code) => code.replaceAll(UNBROKEN, '<span class="nowrap">$&</span>'))
     .replaceAll('<img src="', `<img src="${manualPath('')}`)
     .replaceAll(/<pre><code(.*?)<\/pre>/gs, (_, code: string) => {
       blocks += 1;
@@ -119,7 +122,7 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
       const button = renderToString(<CopyButton id={id} label={`Copy code ${blocks}`} />);
       return `<div class="copyable"><pre tabindex="0"><code id="${id}"${code}</pre>${button}</div>`;
     })
-    .replace('<h2', (heading) => (name === INDEX ? '' : partsOf(markdown)) + heading)
+    .replace('</h1>', (end) => end + (name === INDEX ? '' : partsOf(markdown)))
     .replace(
       / href="([a-z-]+)\.md(#[^"]*)?"/g,
       (_, page: string, anchor = '') => ` href="${manualPath(page)}${anchor}"`,
@@ -137,11 +140,27 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
         {isIndex ? <Search search={search} /> : <Contents current={name} search={search} />}
         <article
           class={isSearch ? 'prose found' : isIndex ? 'prose index' : 'prose'}
-          dangerouslySetInnerHTML={{ __html: isSearch ? marked(html, search) : html }}
+          dangerouslySetInnerHTML={{
+            __html: isSearch ? marked(html, search) : html + renderToString(<Neighbours current={name} />),
+          }}
         />
       </div>
     ),
   });
+}
+
+/** Links to the pages before and after a page, in the order of the lists. */
+function Neighbours({ current }: { readonly current: string }) {
+  const pages = manualPages(manualInserts());
+  const at = pages.findIndex(({ name }) => name === current);
+  if (at < 0) return null;
+  const [before, after] = [pages[at - 1], pages[at + 1]];
+  return (
+    <nav class="row spread" aria-label="Other pages">
+      {before ? <a href={manualPath(before.name)}>← {before.title}</a> : <span />}
+      {after && <a href={manualPath(after.name)}>{after.title} →</a>}
+    </nav>
+  );
 }
 
 /** Links to the parts of a page, with markup in their names; empty for a page of a few parts. */

@@ -1,5 +1,6 @@
 import { refuseUnprintableName } from '../../account/printable-name.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { Facts } from '../../http/pages/facts.tsx';
 import { Form } from '../form.tsx';
 import { List } from '../list.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
@@ -13,9 +14,10 @@ export const BILLING = { href: '/account/billing', name: 'Billing' } as const;
 const LINES_MAX = 8;
 
 /** GET /account/billing: the payments of an account, the latest first, and the address on its invoices. Also while payments are off. */
-export function billingPage({ registry, billing }: WebDeps, person: Person, { query }: PageRequest): Answer {
-  const { database, invoices, payments, tiers } = registry;
+export function billingPage({ registry, billing, nowMs }: WebDeps, person: Person, { query }: PageRequest): Answer {
+  const { accountTiers, database, invoices, payments, tiers } = registry;
   const { id: accountId } = person.account;
+  const plan = database.read(() => accountTiers.at(accountId, nowMs()));
   return personPage(
     person,
     {
@@ -28,6 +30,12 @@ export function billingPage({ registry, billing }: WebDeps, person: Person, { qu
       ),
     },
     <>
+      <Facts
+        facts={{
+          'Your plan': plan.tier.name,
+          Until: <Time ms={plan.endsMs === Infinity ? undefined : plan.endsMs} or="no end" />,
+        }}
+      />
       <List
         label="Receipts"
         isTitled
@@ -76,7 +84,7 @@ function BuyerForm({ lines }: { readonly lines: string }) {
   return (
     <>
       <h2>Invoice address</h2>
-      <Form class="card" action={`${BILLING.href}/buyer`} button="Save">
+      <Form class="card" action={`${BILLING.href}/buyer`} button="Save" look="primary">
         <label class="field" id="buyer">
           Name and address on your invoices
           <textarea class="input" name="lines" rows={4} maxLength={800}>

@@ -71,11 +71,7 @@ export function invoicePage(
             Seller: (
               <>
                 <Lines text={[name, ...address].join('\n')} />
-                {taxId !== undefined && (
-                  <div>
-                    Tax id <span class="nowrap">{taxId}</span>
-                  </div>
-                )}
+                {taxId !== undefined && <div class="nowrap">Tax id {taxId}</div>}
               </>
             ),
             Buyer:

@@ -133,13 +133,15 @@ function Limits({ apiKey, nowMs }: { readonly apiKey: UsedKey; readonly nowMs: I
 
 /** Warns of keys that do not get the tier that the account buys. */
 export function PinnedKeys({ keys, registry }: { readonly keys: readonly ApiKey[]; readonly registry: Registry }) {
-  const pinned = keys.flatMap((key) => (key.tier ? `${nameOf(key)} (${tierName(registry, key.tier)})` : []));
+  const pinned = keys.flatMap((key) =>
+    key.tier ? `The key “${nameOf(key)}” has the tier ${tierName(registry, key.tier)}, set by the operator. ` : [],
+  );
   if (pinned.length === 0) return null;
   return (
     <p class="quiet small">
-      {pinned.length === 1 ? 'This key keeps the tier' : 'These keys keep the tiers'} that the operator gave, whatever
-      your plan is: {pinned.slice(0, PINNED_MAX).join(', ')}
-      {pinned.length > PINNED_MAX && ' and others'}.
+      {pinned.slice(0, PINNED_MAX)}
+      {pinned.length > PINNED_MAX && 'Other keys have one too. '}Your plan does not change{' '}
+      {pinned.length > 1 ? 'them' : 'it'}.
     </p>
   );
 }

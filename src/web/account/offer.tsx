@@ -53,21 +53,6 @@ export function offerPage(
     <>
       <div class="card">
         <div class="total">{usdText(quote.priceCents / 100)}</div>
-        <Facts
-          isCard={false}
-          facts={{
-            'You get': `30 days of ${tier.name}: ${coinsText(tier)}, ${numberText(tier.requestsPerMinute)} requests a minute with each key`,
-            Routes: grantedText(tier.routes),
-            From: startsMs === nowMs ? 'now' : [<Time ms={startsMs} />, ', after your present tier'],
-            Until: <Time ms={endsMs} />,
-            'Pay with': name,
-            'Offer ends': (
-              <>
-                <Time ms={quote.expiresMs} />, in <b data-seconds={secondsLeft}>{leftText(secondsLeft)}</b>
-              </>
-            ),
-          }}
-        />
         <form method="post" action={`${PLAN_PATH}/pay`} data-payment={JSON.stringify(payment)}>
           <input type="hidden" name="quote" value={quote.id} />
           <input type="hidden" name="payment" value="" />
@@ -96,10 +81,27 @@ export function offerPage(
               Look for a wallet again
             </a>
           </div>
-          <p class="quiet small">
+        </form>
+        <div class="small">
+          <Facts
+            isCard={false}
+            facts={{
+              'You get': `30 days of ${tier.name}: ${coinsText(tier)}, ${numberText(tier.requestsPerMinute)} requests a minute with each key`,
+              Routes: grantedText(tier.routes),
+              From: startsMs === nowMs ? 'now' : [<Time ms={startsMs} />, ', after your present tier'],
+              Until: <Time ms={endsMs} />,
+              'Pay with': name,
+              'Offer ends': (
+                <>
+                  <Time ms={quote.expiresMs} />, in <b data-seconds={secondsLeft}>{leftText(secondsLeft)}</b>
+                </>
+              ),
+            }}
+          />
+          <p class="quiet">
             You sign a transfer of exactly this amount in your wallet. This service sends it, and pays the network fee.
           </p>
-        </form>
+        </div>
       </div>
       <h2>Pay from a program</h2>
       <div class="card">

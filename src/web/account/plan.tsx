@@ -52,9 +52,7 @@ export function planPage({ registry, billing, service, contact, nowMs: clock }: 
     },
     <>
       <div class="card">
-        <h2>
-          {present.name} <span class="badge accent">your tier</span>
-        </h2>
+        <h2>{present.name}</h2>
         <p class="quiet">
           {endsMs === Infinity ? noEnd : ['Until ', <Time ms={endsMs} />, '.']} Each key may send{' '}
           {numberText(present.requestsPerMinute)} requests a minute.
@@ -104,7 +102,7 @@ export function planPage({ registry, billing, service, contact, nowMs: clock }: 
             { heading: 'Until', cell: ({ endsMs: untilMs }) => <Time ms={untilMs} or="no end" /> },
             { heading: 'By', cell: ({ source }) => SOURCES[source] },
           ]}
-          rows={unexpired}
+          rows={unexpired.toSorted((a, b) => a.startsMs - b.startsMs)}
           empty=""
         />
       )}

@@ -2,6 +2,7 @@ import { deleteOwnAccount } from '../../account/account-deletion.ts';
 import type { AccountService } from '../../account/account-service.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { RefusedField } from '../../domain/refused-field.ts';
+import { Facts } from '../../http/pages/facts.tsx';
 import { Identities, type LinkedIdentity } from '../../store/identities.ts';
 import { attemptCookie, sessionCookie } from '../cookies.ts';
 import { Field, Form } from '../form.tsx';
@@ -46,12 +47,11 @@ export function settingsPage(
       )}
       <h2>E-mail address</h2>
       <div class="card">
+        <Facts isCard={false} facts={{ 'Current address': email }} />
         {service.sendsMail ? (
-          <EmailForm email={email} refused={refused.email} />
+          <EmailForm refused={refused.email} />
         ) : (
-          <p>
-            Your address is <strong>{email}</strong>. This service sends no mail: ask its operator to change it.
-          </p>
+          <p>This service sends no mail: ask its operator to change your address.</p>
         )}
       </div>
       {service.oidc.names.length > 0 && <Linked identities={identities} service={service} />}
@@ -67,13 +67,10 @@ interface AddressForm {
   readonly refused: RefusedForm | undefined;
 }
 
-function EmailForm({ email, refused }: AddressForm) {
+function EmailForm({ refused }: Pick<AddressForm, 'refused'>) {
   return (
-    <Form action="/account/settings/email" button="Send the link">
-      <p>
-        You sign in as <strong>{email}</strong>. To change that, open the link that this service sends to the new
-        address. Your keys stay the same.
-      </p>
+    <Form action="/account/settings/email" button="Send the link" look="primary">
+      <p>You change it by a link, which this service sends to the new address. Your keys stay the same.</p>
       <Field
         {...{ label: 'New e-mail address', name: 'email', type: 'email', autocomplete: 'email', refused }}
         required

@@ -40,12 +40,18 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
       </details>
     ),
   },
-  { heading: 'Time', class: 'nowrap', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },
+  { heading: 'Time', class: 'nowrap', cell: ({ atMs }) => <Time ms={atMs} /> },
   {
     heading: 'Person',
     class: 'long',
-    isPlain: true,
-    cell: (entry) => entry.actor ?? <span class="quiet">{actorWithoutAccount(entry)}</span>,
+    cell: (entry) =>
+      entry.actor === undefined ? (
+        <span class="quiet">{actorWithoutAccount(entry)}</span>
+      ) : (
+        <div class="cut" title={entry.actor}>
+          {entry.actor}
+        </div>
+      ),
   },
 ];
 
@@ -60,7 +66,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
     // On a phone the person is enough where both are the same.
     cell: ({ accountId, account, actor }) =>
       accountId !== undefined && (
-        <span class={actor === account ? 'minor' : undefined}>
+        <span class={actor === account ? 'cut minor' : 'cut'} title={account}>
           <AccountLink id={accountId} email={account} />
         </span>
       ),

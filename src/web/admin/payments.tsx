@@ -89,11 +89,12 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
       <Table
         label="Revenue by month and token"
         isTitled
-        columns={revenueColumns(billing, Math.max(...sums.map(({ cents }) => cents)))}
+        columns={revenueColumns(billing, Math.max(...sums.map(({ cents }) => cents))).filter(
+          ({ heading }) => sums.length > 1 || heading !== 'Compared',
+        )}
         rows={sums.slice(0, SUMS_MAX)}
         empty="No payment was mined yet."
       />
-      {gas.length > 0 && <Table label="Gas" isTitled columns={GAS_COLUMNS} rows={gas} empty="" />}
       <h2>All payments</h2>
       <List
         label="Payments"
@@ -105,6 +106,7 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
         columns={paymentColumns(registry, billing)}
         empty={unknown === undefined ? 'There are no such payments.' : `There is no account '${unknown}'.`}
       />
+      {gas.length > 0 && <Table label="Gas" isTitled columns={GAS_COLUMNS} rows={gas} empty="" />}
     </>,
   );
 }
@@ -113,7 +115,7 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
 const GAS_COLUMNS: readonly Column<GasReading>[] = [
   { heading: 'Network', class: 'nowrap', cell: ({ name }) => name },
   { heading: 'Enough for about', class: 'nowrap', cell: ({ transfers = 0 }) => `${numberText(transfers)} transfers` },
-  { heading: 'Balance', cell: ({ balance }) => balance },
+  { heading: 'Balance', class: 'nowrap', cell: ({ balance, currency }) => [balance, currency].join(' ') },
   {
     heading: 'Address',
     class: 'nowrap',
