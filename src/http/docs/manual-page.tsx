@@ -156,7 +156,7 @@ function Neighbours({ current }: { readonly current: string }) {
   if (at < 0) return null;
   const [before, after] = [pages[at - 1], pages[at + 1]];
   return (
-    <nav class="row spread" aria-label="Other pages">
+    <nav class="card row spread" aria-label="Other pages">
       {before ? <a href={manualPath(before.name)}>← {before.title}</a> : <span />}
       {after && <a href={manualPath(after.name)}>{after.title} →</a>}
     </nav>
