@@ -100,7 +100,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     ]);
     // The nearest market of its coin and timeframe that has books.
     await page.locator('.bare .facts a').first().waitFor();
-    expect((await page.locator('.bare .facts').allInnerTexts()).join()).toMatch(/Recorded before\s+BTC 5m, /);
+    expect((await page.locator('.bare .facts').allInnerTexts()).join()).toMatch(/Last recorded before\s+BTC 5m, /);
     expect(await seen('btc-before')).toEqual({
       recorded: 'recorded only before its window, until 2026-04-15 07:10 UTC, 2 snapshots',
       hasPlay: true,

@@ -193,7 +193,7 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
           </details>
         </fieldset>
         <a class="button" href={isFirst ? '/view' : `/view?replay=${id}`}>
-          See its markets
+          Markets
         </a>
       </div>
       <form class="row time-bar" method="post" action="/">
@@ -235,7 +235,7 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
           'Traded now': <ul data-fact="pages">{pages.length === 0 ? <li>none</li> : pages.map(PageLink)}</ul>,
           Clients: <span data-fact="clients">{clients}</span>,
           ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
-          'Id of the replay': <code>{id}</code>,
+          'Replay ID': <code>{id}</code>,
         }}
       />
     </section>

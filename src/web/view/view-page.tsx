@@ -75,7 +75,7 @@ export function viewPage(
         </div>
         <div class="card empty no-books">
           <h2>No order books of this market are recorded</h2>
-          <p>Prices of the coin are not recorded either, so there is no picture.</p>
+          <p>Nor are the prices of its coin: there is nothing to draw.</p>
           <WayOn />
         </div>
         <PlotHelp />

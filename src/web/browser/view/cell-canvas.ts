@@ -14,7 +14,7 @@ export interface CellStyle {
 
 const HATCH_SIZE = 7;
 /** Narrower parts without books have no words; where words do not fit, they are upright. In CSS pixels. */
-const WORDS_MIN = 14;
+const WORDS_MIN = 20;
 
 /** A canvas with the cells of heat maps: as large as its parent, and under its lines. */
 export class CellCanvas {

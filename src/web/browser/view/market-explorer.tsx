@@ -115,8 +115,8 @@ function Facts({ explorer, shown }: MarketContent) {
   const { volume } = shown.market;
   const facts = [
     ['Volume', volume && `$${exactText(volume)}`],
-    ['Recorded before', previous && linkTo(previous, marketTitle(previous))],
-    ['Recorded after', next && linkTo(next, marketTitle(next))],
+    ['Last recorded before', previous && linkTo(previous, marketTitle(previous))],
+    ['First recorded after', next && linkTo(next, marketTitle(next))],
   ] as const;
   return (
     <dl class="card facts">

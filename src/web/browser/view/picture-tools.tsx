@@ -110,7 +110,7 @@ function ReferenceSource({ explorer, state, settlement }: ReferenceSourceContent
     >
       {[...sources].map((source) => (
         <option key={source} value={source}>
-          {source === settlement ? `${source}, decides` : source}
+          {source === settlement ? `${source} (settles)` : source}
         </option>
       ))}
     </select>
