@@ -29,6 +29,8 @@ const ONE_SECOND_BOOKS = realRecording('snapshots-1s');
 /** Cycles of a bot until it is given up. */
 const CYCLES_MAX = 60;
 const CYCLE_MS = 250;
+/** Orders end with their market: the bots begin when the 5 minutes of the present have as much time left as all of them take on a busy machine. */
+const TIME_LEFT_MS = 45 * SECOND_MS;
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
@@ -232,6 +234,8 @@ describe('a public bot’s calls, in its order, on a replay in the present', () 
   beforeAll(async () => {
     const file = join(directory.path, 'recording.ndjson');
     writeFileSync(file, [...recording()].map((record) => JSON.stringify(record)).join('\n'));
+    const leftMs = 5 * MINUTE_MS - (Date.now() % (5 * MINUTE_MS));
+    if (leftMs < TIME_LEFT_MS) await Bun.sleep(leftMs);
     made = await replayOf(directory.path, [file], ['--from', iso(FROM_MS), '--paper', '--taker-delay', '250ms']);
   });
 
