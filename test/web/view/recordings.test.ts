@@ -148,7 +148,7 @@ test('a search lists what the service finds, and what is chosen next replaces it
   recordings.choose({ search: 'btc-7' });
   await settle();
   expect(rows()).toEqual(['btc-71', 'btc-7', 'btc-70']);
-  // Of every coin, that of the page first; the recorded ones before the others.
+  // Every coin is asked, that of the page first: for recorded markets, and then for the others.
   expect(
     asked
       .filter((path) => path.includes('search='))
