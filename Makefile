@@ -97,7 +97,7 @@ test long: build $(VENUE_CLIENT) $(TARDIS_CLIENT) $(SDK_GENERATOR)
 test: ## run the tests, quick and slow; TESTS=cli/export runs those of that path, long ones too
 	$(TEST) $(if $(TESTS),$(CAMPAIGNS),$(LONG_AND_CAMPAIGNS)) $(WORKERS) $(if $(TESTS),,$(TIMINGS)) $(TESTS)
 
-long: ## run the tests that take as long again: other programs, browsers, whole recordings, every command
+long: ## run the tests that take longer: other programs, browsers, whole recordings, every command
 	$(TEST) '' $(WORKERS) $(TIMINGS) long.test
 
 campaign: build $(INSPECTOR) ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some, CAMPAIGN=full has the full sizes
