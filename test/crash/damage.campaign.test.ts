@@ -290,7 +290,7 @@ describe('a data directory', () => {
       const closed = join(cwd, 'closed');
       mkdirSync(closed);
       chmodSync(closed, 0o000);
-      // What only reads works in such an archive, see cli/read-only.long.test.ts.
+      // Commands that only read work in such an archive, see cli/read-only.long.test.ts.
       const writing = [['seed'], ['key', 'create', '--tier', 'free'], IMPORT];
       for (const [data, commands] of [
         ['archive', writing],

@@ -114,7 +114,7 @@ describe('a server with an export of more than 20 MB', () => {
       }
     }
     const held = () => rss() - before;
-    // What is not collected yet does not count either: a look may find 70 MB of it, and the next one 3.
+    // Memory that is not collected yet does not count either: it is collected within these 3 s.
     for (let turn = 0; turn < 30 && held() >= 10 * 6 * MB; turn += 1) await Bun.sleep(100);
     expect(held()).toBeLessThan(10 * 6 * MB);
     for (const { socket } of readers) socket.destroy();

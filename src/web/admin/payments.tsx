@@ -89,9 +89,7 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
       <Table
         label="Revenue by month and token"
         isTitled
-        columns={revenueColumns(billing, Math.max(...sums.map(({ cents }) => cents))).filter(
-          ({ heading }) => sums.length > 1 || heading !== 'Compared',
-        )}
+        columns={revenueColumns(billing, sums)}
         rows={sums.slice(0, SUMS_MAX)}
         empty="No payment was mined yet."
       />
@@ -123,12 +121,18 @@ const GAS_COLUMNS: readonly Column<GasReading>[] = [
   },
 ];
 
-/** `most`: the largest of the amounts. */
-function revenueColumns(billing: Billing | undefined, most: number): Column<Revenue>[] {
+/** Columns for these sums, which a bar compares if there are several. */
+function revenueColumns(billing: Billing | undefined, sums: readonly Revenue[]): Column<Revenue>[] {
+  const most = Math.max(...sums.map(({ cents }) => cents));
+  const compared: Column<Revenue> = {
+    heading: 'Compared',
+    class: 'most',
+    cell: ({ cents }) => <meter max={most} value={cents} aria-label="Amount" />,
+  };
   return [
     { heading: 'Month', class: 'nowrap', cell: ({ month }) => month },
     { heading: 'Token', class: 'nowrap', cell: (token) => tokenText(billing, token) },
-    { heading: 'Compared', class: 'most', cell: ({ cents }) => <meter max={most} value={cents} aria-label="Amount" /> },
+    ...(sums.length > 1 ? [compared] : []),
     { heading: 'Payments', class: 'number', cell: ({ payments }) => numberText(payments) },
     { heading: 'Amount', class: 'number', cell: ({ cents }) => usdText(cents / 100) },
   ];

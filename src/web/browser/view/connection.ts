@@ -347,7 +347,7 @@ export class Connection {
   }
 }
 
-/** What the connection is doing; empty while it waits for nothing. */
+/** A sentence while the connection waits; empty otherwise. */
 export function statusText({ state, isWaiting }: Connection): string {
   if (state.value.kind === 'connecting') return 'Connecting …';
   return isWaiting.value ? 'Too many requests in this minute: waiting …' : '';

@@ -44,7 +44,7 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
           <NoticeText key={notice.sentence} notice={notice} />
         ))}
         {shown !== undefined && <MarketHead explorer={explorer} shown={shown} />}
-        {shown !== undefined && !hasPicture && <Facts explorer={explorer} shown={shown} />}
+        {shown !== undefined && !hasPicture && <MarketFacts explorer={explorer} shown={shown} />}
       </div>
       {shown !== undefined && (
         <>
@@ -110,7 +110,7 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
 }
 
 /** For a market without a picture: its volume, and the nearest markets of its coin and timeframe that have books. */
-function Facts({ explorer, shown }: MarketContent) {
+function MarketFacts({ explorer, shown }: MarketContent) {
   const { previous, next } = explorer.neighbours.value;
   const { volume } = shown.market;
   const facts = [
