@@ -209,6 +209,7 @@ export class Importer implements RecordSink {
     this.#startedMs = this.#options.clock();
     this.#lastId = this.#archive.givenIds.lastGiven();
     this.#files = sources.length;
+    using _bulk = this.#archive.database.beginBulkChanges();
     using _dryRun = this.#options.dryRun === true ? this.#archive.database.beginDryRun() : undefined;
     using copies = new DisposableStack();
     try {

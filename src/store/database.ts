@@ -123,11 +123,12 @@ export class Database {
   }
 
   /**
-   * Until `Symbol.dispose`, the pages from which a failed statement is undone are in memory, not in a temporary file: a deletion would write more
-   * bytes there than to the database. Do not sort much, or call `rebuild`, meanwhile: they would use memory too. A commit copies the write-ahead
-   * log into the file once the log has `logPages` pages: a page that many transactions change is then written to the file once.
+   * Until `Symbol.dispose`, the pages from which a failed statement is undone are in memory, not in a temporary file: deletions, and imports
+   * of many markets, would write more bytes there than to the database. Do not sort much, or call `rebuild`, meanwhile: they would use memory
+   * too. A commit copies the write-ahead log into the file once the log has `logPages` pages: a page that many transactions change is then
+   * written to the file once.
    */
-  beginBulkChanges(logPages: number): Disposable {
+  beginBulkChanges(logPages = LOG_PAGES): Disposable {
     this.#endShared();
     this.#sqlite.run('PRAGMA temp_store = MEMORY');
     this.#sqlite.run(`PRAGMA wal_autocheckpoint = ${logPages}`);

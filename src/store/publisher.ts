@@ -22,7 +22,7 @@ import { type Checkpoint, checkpointNumbers, checkpointOf, PARTS, writeCheckpoin
 import { CatalogFollower, discardReplica } from './catalog-follower.ts';
 import { CatalogReplica, differences } from './catalog-replica.ts';
 import { type Pruned, prune } from './catalog-upkeep.ts';
-import { Database, LOG_PAGES } from './database.ts';
+import { Database } from './database.ts';
 import { type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { sha256Of } from './file-digest.ts';
 import { discard } from './on-disk.ts';
@@ -229,7 +229,7 @@ export class Publisher implements AsyncDisposable {
     this.#checkpoint = await checkpointOf(bucket, number).catch(() => undefined);
     this.#database.write(() => this.#sql.enable.run(bucket.address));
     using stack = new DisposableStack();
-    for (const database of [this.#database, this.replica.database]) stack.use(database.beginBulkChanges(LOG_PAGES));
+    for (const database of [this.#database, this.replica.database]) stack.use(database.beginBulkChanges());
     for (const keys of differences(this.replica.database, this.#database)) {
       this.#note(keys);
       await Bun.sleep(0);

@@ -234,3 +234,20 @@ describe('a market record', () => {
     expect(refusedLines(report)).toEqual([2]);
   });
 });
+
+test('An import keeps what would undo a statement in memory, also where a batch fails.', async () => {
+  using place = temporaryArchive();
+  const where = () => place.archive.database.query('PRAGMA temp_store').values()[0]![0];
+  const [inFile, inMemory] = [0, 2];
+  const found: unknown[] = [];
+  await importRecords(place.archive, [sampleMarket()], { beforeBatch: () => found.push(where()) });
+  const failed = importRecords(place.archive, [sampleSnapshot()], {
+    beforeBatch: () => {
+      found.push(where());
+      throw new Error('the batch fails');
+    },
+  });
+  await expect(failed).rejects.toThrow('the batch fails');
+  expect(found).toEqual([inMemory, inMemory]);
+  expect(where()).toBe(inFile);
+});

@@ -92,7 +92,7 @@ export async function importPaths(archive: Archive, ...paths: string[]): Promise
 export async function importRecords(
   archive: Archive,
   records: readonly object[],
-  options: Pick<ImportOptions, 'mirror'> = {},
+  options: Pick<ImportOptions, 'beforeBatch' | 'mirror'> = {},
 ): Promise<ImportReport> {
   return await importBytes(archive, records.map((record) => `${JSON.stringify(record)}\n`).join(''), options);
 }
@@ -101,7 +101,7 @@ export async function importRecords(
 export async function importBytes(
   archive: Archive,
   bytes: string | Uint8Array,
-  options: Pick<ImportOptions, 'mirror'> = {},
+  options: Pick<ImportOptions, 'beforeBatch' | 'mirror'> = {},
 ): Promise<ImportReport> {
   using directory = temporaryDirectory();
   const path = join(directory.path, 'records.ndjson');
