@@ -278,7 +278,6 @@ export class PaperMarket {
       const whole = inDollars ? costOf('buy', available, price) : available;
       const shares = whole <= left ? available : inDollars ? sharesFor(left, price) : left;
       left = whole <= left ? left - whole : 0;
-      if (shares === 0) break;
       const { id, atMs: bookMs, recordedFor: outcome } = book;
       levels.push({
         ...{ price, shares },

@@ -73,6 +73,9 @@ test('A socket that ends costs nothing while another one is alive, also if the o
   });
   expect(wrong).toEqual([]);
   expect(status.totals.gaps).toBe(0);
+  // The first books of even sockets arrive at once, those of odd ones up to 90 ms after they were asked for.
+  const { median, max } = status.firstBookDelayMs!;
+  expect([median >= 0, median <= max, max > 0, max <= 90]).toEqual([true, true, true, true]);
 });
 
 test('subscriptions that are never answered on one socket, and frames lost there, cost nothing', async () => {
