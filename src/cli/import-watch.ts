@@ -2,7 +2,8 @@ import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
-import { Importer, type ImportOptions, newCodecs } from '../import/importer.ts';
+import { codecsOf } from '../import/codecs.ts';
+import { Importer, type ImportOptions } from '../import/importer.ts';
 import { type FileReport, type ImportReport, RejectionGroups, summedUp } from '../import/report.ts';
 import type { Source } from '../import/source.ts';
 import { WatchedDirectory } from '../import/watch/watched-directory.ts';
@@ -37,7 +38,7 @@ export async function watchDirectories(
   const { clock } = terminal;
   const { signal } = request;
   const directories = paths.map(
-    (path) => new WatchedDirectory(path, { archive, clock, newCodecs: () => newCodecs(request) }),
+    (path) => new WatchedDirectory(path, { archive, clock, newCodecs: () => codecsOf(request) }),
   );
   const news = new WatchNews(terminal, options);
   const unknown = new Set<string>();

@@ -16,6 +16,8 @@ import { recorderJournal } from './codecs/recorder-journal.ts';
 import { bookreelSegments } from './codecs/segments.ts';
 import { spotCsv } from './codecs/spot-csv.ts';
 import { venueFrames } from './codecs/venue-frames.ts';
+import { mappingCodec } from './mapping/mapping-codec.ts';
+import type { Mapping } from './mapping/mapping-schema.ts';
 
 /** The codecs of all formats. A file has the format of the first one that recognises it. */
 export function allCodecs(): readonly Codec[] {
@@ -42,6 +44,20 @@ export function allCodecs(): readonly Codec[] {
     // Last, because it recognises every pipe.
     bookreelNdjson(),
   ];
+}
+
+/** How the named files of an import are read; without either, as their content says. */
+export interface NamedFiles {
+  /** Reads the named files, and files of directories that it fits. */
+  readonly mapping?: Mapping;
+  /** Makes the codec that reads the named files, whatever they look like. */
+  readonly codec?: () => Codec;
+}
+
+/** The codec of the named files, if there is one, then those of all formats: each import, and each reading, has its own. */
+export function codecsOf({ mapping, codec }: NamedFiles): readonly Codec[] {
+  if (codec !== undefined) return [codec(), ...allCodecs()];
+  return mapping === undefined ? allCodecs() : [mappingCodec(mapping), ...allCodecs()];
 }
 
 /** The rows of the manual's table of formats, as Markdown. */

@@ -1,26 +1,18 @@
-import { basename, dirname } from 'node:path';
-import { nounText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
-import { type Gap, nameOfFound } from '../domain/gap.ts';
 import { attempt, refusal } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { Archive } from '../store/archive.ts';
 import { UnknownMarket } from '../venue/market-message-parser.ts';
 import { Batch, type MergedAsset } from './batch.ts';
 import type { Codec } from './codec.ts';
-import { allCodecs } from './codecs.ts';
-import { openContainer } from './containers/container.ts';
+import { codecsOf, type NamedFiles } from './codecs.ts';
 import { Contradictions } from './contradictions.ts';
 import { checkpoint } from './decompressed.ts';
-import { binaryKind, type ContainerKind, containerKind, parquetKind } from './file-kind.ts';
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { LateMarkets, type Reading } from './late-markets.ts';
-import { mappingCodec } from './mapping/mapping-codec.ts';
-import type { Mapping } from './mapping/mapping-schema.ts';
 import { mirroredBooks } from './mirror.ts';
 import { Occurrences } from './occurrences.ts';
-import { type OpenedSource, openSource } from './opened-source.ts';
 import type { AssetEvent, AssetTarget } from './rebuild/asset-event.ts';
 import type { RebuildChecks } from './rebuild/checks.ts';
 import { IntervalBooks } from './rebuild/interval-books.ts';
@@ -28,8 +20,8 @@ import { endMessages } from './rebuild/merged-books.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
 import { StatedBooks } from './rebuild/stated-books.ts';
 import type { StatedMoment } from './rebuild/stated-moments.ts';
+import { type RecognisedFile, Recognition } from './recognition.ts';
 import type { RecordSink } from './record-sink.ts';
-import type { RecordingFile } from './recording-file.ts';
 import {
   FileTally,
   type ImportReport,
@@ -39,13 +31,14 @@ import {
   RejectionGroups,
   totalOf,
 } from './report.ts';
-import type { Sample } from './sample.ts';
-import { type Source, type SourcePart, storedSizeOf, unreadable } from './source.ts';
+import { type Source, type SourcePart, storedSizeOf, unreadableOrThrow } from './source.ts';
 import type { SourceItem } from './source-item.ts';
+import { Stopped, throwIfStopped } from './stopped.ts';
+import { StoredCounts } from './stored-counts.ts';
 import { UnknownName } from './unknown-name.ts';
 import { winnerNotes } from './winner-notes.ts';
 
-export interface ImportOptions {
+export interface ImportOptions extends NamedFiles {
   readonly clock: () => number;
   readonly onProgress?: (progress: ImportProgress) => void;
   /** Called with every rejection, even if the report only counts it. */
@@ -60,10 +53,6 @@ export interface ImportOptions {
   readonly mirror?: boolean;
   /** The pace at which recorded changes become snapshots; 'change' by default. */
   readonly every?: SnapshotPace;
-  /** The mapping that reads the named files, and files of directories that it fits. Other files are recognised by their content. */
-  readonly mapping?: Mapping;
-  /** Makes the codec that reads the named files, whatever they look like. */
-  readonly codec?: () => Codec;
 }
 
 export interface ImportProgress {
@@ -95,36 +84,14 @@ interface CountedItem extends SourceItem {
   late: string | undefined;
 }
 
-/** The names of files that recorders derive from their captures. */
-const DERIVED = /^(?:normali[sz]ed|derived)[-_.]|[-_.](?:normali[sz]ed|derived)\./i;
-/** The format of a file that could not be opened. */
-const UNREAD = 'unknown';
 /** Items that are read between two checks of the process's memory: about CHECK_EVERY_BYTES of books. */
 const COLLECT_EVERY_ITEMS = 512;
 /** Maximum number of assets with an open interval. With more, the interval of the asset with the oldest last message is closed. */
 const INTERVAL_ASSETS_MAX = 4096;
-/** Maximum number of notes about binary files in directories; further files are only counted as skipped. */
-const BINARY_NOTES_MAX = 20;
-/** Maximum number of notes about corrected markets; further markets are only counted, to keep the report readable. */
-const CORRECTION_NOTES_MAX = 100;
 /** Longer reasons are cut: they may quote text of the recording. */
 const REASON_CHARS_MAX = 400;
 
-/** Thrown through the codecs when the import is stopped. */
-class Stopped extends Error {}
-
 type Items = readonly CountedItem[];
-
-interface RecognisedFile {
-  readonly source: Source;
-  readonly codec: Codec;
-  readonly file: RecordingFile;
-  readonly copy: OpenedSource['copy'];
-  /** True if it has market records among others. */
-  readonly holdsMarkets: boolean;
-  /** True for a pipe, which cannot be read again. */
-  readonly isPiped: boolean;
-}
 
 /**
  * Imports recordings into an archive in batches, each one transaction. Records that cannot be stored are reported and skipped.
@@ -135,16 +102,13 @@ export class Importer implements RecordSink {
   readonly #archive: Archive;
   readonly #options: ImportOptions;
   readonly #late = new LateMarkets<CountedItem>();
-  /** Reads the named files, by a mapping or as the caller says; undefined if every file is recognised by its content. */
-  readonly #mapped: Codec | undefined;
   readonly #codecs: readonly Codec[];
+  readonly #recognition: Recognition;
   #secondCodecs: readonly Codec[] = [];
   readonly #tallies: FileTally[] = [];
   readonly #rejections: Rejection[] = [];
   readonly #reasons = new RejectionGroups();
-  readonly #skipped: string[] = [];
-  readonly #sourceNotes: string[] = [];
-  readonly #records: Record<string, number> = {};
+  readonly #counts = new StoredCounts();
   /** ConditionIds of the markets that the input stated: their winners are checked at the end. */
   readonly #stated = new Set<string>();
   /** ConditionIds of the markets with books in the input: their books are mirrored at the end. */
@@ -159,10 +123,6 @@ export class Importer implements RecordSink {
   /** By asset id, the asset with the oldest last message first. */
   readonly #intervals = new Map<string, IntervalBooks>();
   readonly #contradictions = new Contradictions();
-  /** Gaps that messages of this import opened, by their names, and the file of the message. */
-  readonly #opened = new Map<string, FileTally>();
-  /** Gaps of earlier imports that this one closed. */
-  readonly #closed = new Set<string>();
   /** The highest record id before the import. */
   #lastId = 0;
   #batch: Batch<Items>;
@@ -180,8 +140,6 @@ export class Importer implements RecordSink {
   /** Items whose records are committed. */
   #stored = 0;
   #mirrored = 0;
-  /** Stored snapshots that were wrong, by conditionId. */
-  readonly #corrected = new Map<string, number>();
   #missingMarkets: readonly string[] = [];
   #winnerNotes: readonly string[] = [];
   #bytesRead = 0;
@@ -194,8 +152,14 @@ export class Importer implements RecordSink {
     this.#archive = archive;
     this.#options = options;
     this.markets = new KnownMarkets(archive, this.#late);
-    this.#codecs = newCodecs(options);
-    this.#mapped = options.mapping === undefined && options.codec === undefined ? undefined : this.#codecs[0];
+    this.#codecs = codecsOf(options);
+    this.#recognition = new Recognition({
+      codecs: this.#codecs,
+      mapped: options.mapping === undefined && options.codec === undefined ? undefined : this.#codecs[0],
+      garbage: this.#garbage,
+      signal: options.signal,
+      onBytes: this.#onBytes,
+    });
     this.#batch = this.#newBatch();
   }
 
@@ -208,17 +172,15 @@ export class Importer implements RecordSink {
   async run(sources: readonly Source[]): Promise<ImportReport> {
     this.#startedMs = this.#options.clock();
     this.#lastId = this.#archive.givenIds.lastGiven();
-    this.#files = sources.length;
     using _bulk = this.#archive.database.beginBulkChanges();
     using _dryRun = this.#options.dryRun === true ? this.#archive.database.beginDryRun() : undefined;
     using copies = new DisposableStack();
     try {
-      const found: RecognisedFile[] = [];
-      for (const source of sources) found.push(...(await this.#recognise(source, copies)));
-      const recognised = this.#withoutDerived(found);
+      const recognised = await this.#recognition.recordings(sources, copies);
+      this.#files = recognised.length;
       const sizes = recognised.map(({ source }) => storedSizeOf(source));
       this.#bytesTotal = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size) => sum + size!, 0);
-      for (const input of marketsFirst(recognised)) await this.#readSource(input);
+      for (const input of recognised) await this.#readSource(input);
       for (const codec of this.#codecs) codec.finish?.(this);
       this.#addIntervals(true);
       this.#commit(true);
@@ -237,22 +199,22 @@ export class Importer implements RecordSink {
 
   /** The results so far; if `run` threw, of the batches that were committed. */
   report(): ImportReport {
-    const files = this.#tallies.map((tally) => tally.report());
+    const files = [...this.#recognition.unread, ...this.#tallies].map((tally) => tally.report());
     const places = new Map(files.map(({ path }, index) => [path, index]));
     // Records whose market record never came are rejected last.
     const inOrder = (a: Rejection, b: Rejection) => places.get(a.path)! - places.get(b.path)! || a.line - b.line;
     return {
       files,
       total: totalOf(files),
-      records: { ...this.#records },
+      records: { ...this.#counts.records },
       mirrored: this.#mirrored,
       rejections: this.#rejections.toSorted(inOrder),
       reasons: this.#reasons.list().toSorted((a, b) => inOrder(a.examples[0]!, b.examples[0]!)),
-      skipped: this.#skipped,
+      skipped: this.#recognition.skipped,
       missingMarkets: this.#missingMarkets,
       notes: [
-        ...this.#sourceNotes,
-        ...correctionNotes(this.#corrected),
+        ...this.#recognition.notes,
+        ...this.#counts.notes(),
         ...this.#contradictions.notes(),
         // A file that is read twice has its remarks once.
         ...new Set([...this.#codecs, ...this.#secondCodecs].flatMap((codec) => codec.notes?.() ?? [])),
@@ -279,7 +241,7 @@ export class Importer implements RecordSink {
   }
 
   item(kind: string, line: number, parts = 1): CountedItem {
-    this.#throwIfStopped();
+    throwIfStopped(this.#options.signal);
     this.markets.takeMissed();
     const part = this.#part;
     const isRepeated = part !== undefined && line <= part.repeatedLines;
@@ -454,121 +416,6 @@ export class Importer implements RecordSink {
     return key === undefined ? undefined : (missed ?? key);
   }
 
-  #throwIfStopped(): void {
-    if (this.#options.signal?.aborted === true) throw new Stopped();
-  }
-
-  /**
-   * Finds the codec of a file, or of each member of a container. Called for all files before the first one is read. Returns an empty
-   * list for a skipped file. No closure here may outlive the call: it would keep the file's sample in memory until the import ends.
-   */
-  async #recognise(source: Source, copies: DisposableStack): Promise<readonly RecognisedFile[]> {
-    const isMapped = this.#mapped !== undefined && source.named && source.byContent !== true;
-    let opened: OpenedSource;
-    try {
-      opened = await openSource(source, { signal: this.#options.signal, onBytes: this.#onBytes });
-    } catch (error) {
-      return this.#unopened(source, error);
-    }
-    const { file, sample, copy } = opened;
-    if (source.part !== undefined) {
-      const { format } = source.part;
-      const codec = this.#codecs.find((one) => one.format === format)!;
-      const part = { ...collecting(file, this.#garbage), isPart: true, isJsonLines: codec.lines === 'json' } as const;
-      return [{ source, codec, file: part, copy, holdsMarkets: codec.holdsMarkets?.(sample) ?? false, isPiped: false }];
-    }
-    const container = containerKind(sample.head);
-    if (container !== undefined && source.member === undefined) {
-      return await this.#recogniseMembers(source, container, { isPiped: sample.piped, copies });
-    }
-    const binary = binaryKind(sample.head);
-    const isFitting = isMapped || (binary !== undefined && this.#mapped?.recognises(sample) === true);
-    const own = isMapped || binary === undefined ? undefined : codecOf(sample, this.#codecs.filter(readsBinary));
-    if (binary !== undefined && !isFitting && own === undefined) return this.#otherKind(source, binary);
-    const codec = isFitting ? this.#mapped : (own ?? codecOf(sample, this.#codecs));
-    this.#garbage.collectIfGrown();
-    if (codec !== undefined) {
-      const holdsMarkets = codec.holdsMarkets?.(sample) ?? false;
-      const isPiped = sample.piped;
-      return [{ source, codec, file: collecting(file, this.#garbage), copy, holdsMarkets, isPiped }];
-    }
-    const program = parquetKind(sample.columns);
-    if (program !== undefined) return this.#otherKind(source, program);
-    if (source.named) throw this.#unknown(`'${source.name}' is not a recording`);
-    this.#skipped.push(source.name);
-    return [];
-  }
-
-  /** Recognises the members of a container like the files in a directory. Throws 'unreadable' if a named one has no recording. */
-  async #recogniseMembers(
-    source: Source,
-    kind: ContainerKind,
-    { isPiped, copies }: { readonly isPiped: boolean; readonly copies: DisposableStack },
-  ): Promise<readonly RecognisedFile[]> {
-    const { signal } = this.#options;
-    const found: RecognisedFile[] = [];
-    try {
-      if (isPiped) throw unreadable(`a ${kind} file cannot be read from a pipe: give the name of the file`);
-      const { sources, ignored, otherKind, notes, problem } = await openContainer(source, kind, { signal, copies });
-      if (otherKind !== undefined) return this.#otherKind(source, otherKind);
-      this.#files += sources.length - 1;
-      for (const member of sources) {
-        await checkpoint(undefined);
-        this.#throwIfStopped();
-        found.push(...(await this.#recognise(member, copies)));
-      }
-      this.#skipped.push(...ignored);
-      this.#sourceNotes.push(...notes);
-      if (problem !== undefined && source.named && found.length === 0) throw unreadable(problem);
-      if (problem !== undefined) this.#tallies.push(new FileTally(source.name, kind, problem));
-    } catch (error) {
-      this.#throwIfStopped();
-      return this.#unopened(source, error);
-    }
-    if (source.named && found.length === 0) throw this.#unknown(`'${source.name}' has no member that is a recording`);
-    return found;
-  }
-
-  /** Reports a file that was found in a directory and cannot be opened, without stopping the import. */
-  #unopened(source: Source, error: unknown): readonly RecognisedFile[] {
-    if (source.named) throw error;
-    this.#throwIfStopped();
-    this.#tallies.push(new FileTally(source.name, UNREAD, unreadableOrThrow(error).message));
-    return [];
-  }
-
-  /** Refuses a file of another known format, or skips it with the same sentence if it was found in a directory. */
-  #otherKind(source: Source, kind: string): readonly RecognisedFile[] {
-    const sentence = `'${source.name}' cannot be imported as it is, because it is ${kind}`;
-    if (source.named) throw unreadable(sentence);
-    if (this.#sourceNotes.length < BINARY_NOTES_MAX) this.#sourceNotes.push(sentence);
-    this.#skipped.push(source.name);
-    return [];
-  }
-
-  #unknown(subject: string): DomainError {
-    const formats = this.#codecs.map(({ format }) => format).join(', ');
-    const remedy = "describe it with a mapping, 'bookreel inspect' prints one to start from";
-    return unreadable(`${subject} in a known format (${formats}): ${remedy}`);
-  }
-
-  /** Leaves out files that a recorder derived from a capture in the same directory: their records are in the capture. */
-  #withoutDerived(files: readonly RecognisedFile[]): readonly RecognisedFile[] {
-    const isFoundDerived = ({ source }: RecognisedFile) => !source.named && isDerived(source.path);
-    const captures = files.filter((file) => !isFoundDerived(file) && file.codec.statesMarkets !== true);
-    const directories = new Set(captures.map(({ source }) => dirname(source.path)));
-    const isSkipped = (file: RecognisedFile) => isFoundDerived(file) && directories.has(dirname(file.source.path));
-    const skipped = files.filter(isSkipped);
-    const [first] = skipped;
-    if (first === undefined) return files;
-    const what =
-      skipped.length === 1
-        ? 'skipped, derived from the capture next to it'
-        : `skipped, and ${skipped.length - 1} more, derived from the captures next to them`;
-    this.#sourceNotes.push(`${first.source.name}: ${what}: name a file to import it`);
-    return files.filter((file) => !isSkipped(file));
-  }
-
   async #readSource(input: RecognisedFile): Promise<void> {
     const { source, codec, isPiped } = input;
     const tally = new FileTally(source.name, codec.format);
@@ -594,7 +441,7 @@ export class Importer implements RecordSink {
       return;
     }
     this.#late.release();
-    this.#secondCodecs = newCodecs(this.#options);
+    this.#secondCodecs = codecsOf(this.#options);
     this.#occurrences = new Occurrences();
     this.#batch = this.#newBatch();
     for (const [tally, input] of this.#inputs) {
@@ -621,7 +468,7 @@ export class Importer implements RecordSink {
       // If the import was stopped, the error only says so.
       if (this.#options.signal?.aborted !== true) this.#file.error = message;
     }
-    this.#throwIfStopped();
+    throwIfStopped(this.#options.signal);
   }
 
   #mirror(): void {
@@ -632,7 +479,7 @@ export class Importer implements RecordSink {
         this.#batch.add(record, []);
         if (this.#batch.isFull) this.#commit();
       }
-      this.#throwIfStopped();
+      throwIfStopped(this.#options.signal);
     }
     this.#commit();
   }
@@ -658,7 +505,7 @@ export class Importer implements RecordSink {
       const other = contradicted ? 'contradicted' : 'duplicate';
       if (!isMirrored) file.count(type, stored ? 'stored' : refusal === undefined ? other : 'rejected');
       else if (stored) this.#mirrored += 1;
-      if (stored && !isMirrored) this.#count(type, 1);
+      if (stored && !isMirrored) this.#counts.add(type, 1);
       if (stored && type === 'gap') file.gaps += 1;
       for (const item of source) {
         if (stored) item.stored = true;
@@ -668,18 +515,10 @@ export class Importer implements RecordSink {
       }
     }
     for (const merged of batch.merged) this.#endMerged(merged, this);
-    for (const [conditionId, count] of batch.corrected) {
-      this.#corrected.set(conditionId, (this.#corrected.get(conditionId) ?? 0) + count);
-    }
+    this.#counts.addCorrected(batch.corrected);
     this.markets.shrink();
     this.#garbage.collectIfGrown();
     this.#progress();
-  }
-
-  #count(type: string, records: number): void {
-    const count = (this.#records[type] ?? 0) + records;
-    if (count === 0) delete this.#records[type];
-    else this.#records[type] = count;
   }
 
   /** Ends the messages about the books of an asset, and counts their results. */
@@ -687,7 +526,7 @@ export class Importer implements RecordSink {
     const { moments, added, traded, assetId } = merged;
     if (assetId !== undefined && moments.at(-1)?.end === 'contradicted') this.doubtful.add(assetId);
     else if (assetId !== undefined) this.doubtful.delete(assetId);
-    this.#countMerged(merged);
+    this.#counts.addMerged(merged, (item) => this.#fileOf(item), this.#tallies);
     const revealing = new Set(merged.gaps.map(({ item }) => item));
     const isStored = (moment: StatedMoment, item: SourceItem) => {
       const stored = added.has(moment) || traded.has(item) || revealing.has(item);
@@ -695,43 +534,6 @@ export class Importer implements RecordSink {
       return stored;
     };
     endMessages(moments, isStored, sink);
-  }
-
-  #countMerged({ conditionId, moments, gaps, closed, added, known, lastTrades, traded, ...counts }: MergedAsset): void {
-    this.#count('snapshot', counts.snapshots - counts.takenBack);
-    this.#count('lastTradePrice', traded.size);
-    for (const { moment, end } of moments) {
-      const file = this.#fileOf(moment.first?.item);
-      // A message that changes nothing makes no snapshot.
-      if (added.has(moment)) file.count('snapshot', 'stored');
-      else if (known.has(moment)) file.count('snapshot', 'duplicate');
-      else if (end === 'contradicted') file.count('snapshot', 'contradicted');
-    }
-    for (const { item } of lastTrades) {
-      this.#fileOf(item).count('lastTradePrice', traded.has(item) ? 'stored' : 'duplicate');
-    }
-    const nameOf = (gap: Gap) => `${conditionId} ${nameOfFound(gap)}`;
-    for (const { gap, item } of gaps) {
-      // An earlier import had opened it.
-      if (this.#closed.delete(nameOf(gap))) continue;
-      const file = this.#fileOf(item);
-      this.#opened.set(nameOf(gap), file);
-      file.gaps += 1;
-      file.count('gap', 'stored');
-      this.#count('gap', 1);
-    }
-    for (const gap of closed) {
-      const file = this.#opened.get(nameOf(gap));
-      if (file === undefined) {
-        this.#closed.add(nameOf(gap));
-        continue;
-      }
-      this.#opened.delete(nameOf(gap));
-      file.gaps -= file.takeBack('gap', 1);
-      this.#count('gap', -1);
-    }
-    let { takenBack } = counts;
-    for (const file of this.#tallies.toReversed()) takenBack -= file.takeBack('snapshot', takenBack);
   }
 
   #fileOf(item: SourceItem | undefined): FileTally {
@@ -742,24 +544,14 @@ export class Importer implements RecordSink {
   #progress(): void {
     this.#options.onProgress?.({
       file: this.#tallies.at(-1)?.path ?? '',
-      fileNumber: this.#tallies.length,
-      files: this.#files,
+      fileNumber: this.#recognition.unread.length + this.#tallies.length,
+      files: this.#recognition.unread.length + this.#files,
       read: this.#read,
       stored: this.#stored,
       bytesRead: this.#bytesRead,
       bytesTotal: this.#bytesTotal,
     });
   }
-}
-
-/** One sentence for each market whose stored snapshots were replaced; the first CORRECTION_NOTES_MAX markets. */
-function correctionNotes(corrected: ReadonlyMap<string, number>): string[] {
-  const notes = [...corrected].map(
-    ([conditionId, count]) =>
-      `${count} stored ${nounText(count, 'snapshot')} of market ${conditionId} proved wrong by hashes: corrected`,
-  );
-  const omitted = notes.splice(CORRECTION_NOTES_MAX).length;
-  return omitted === 0 ? notes : [...notes, `… and stored snapshots of ${omitted} more markets`];
 }
 
 function resultOf({
@@ -772,53 +564,12 @@ function resultOf({
   return contradicted ? 'contradicted' : 'duplicate';
 }
 
-/**
- * Files of market records, then files that begin with some, then the others, so that few files are read a second time; files whose
- * records of unknown markets are left out come last.
- */
-function marketsFirst(files: readonly RecognisedFile[]): readonly RecognisedFile[] {
-  const rank = ({ codec, holdsMarkets }: RecognisedFile) =>
-    codec.statesMarkets ? 0 : holdsMarkets ? 1 : codec.skipsUnknown ? 3 : 2;
-  return [...files].sort((a, b) => rank(a) - rank(b));
-}
-
-/** The codec of the named files, if there is one, then those of all formats: each import, and each reading, has its own. */
-export function newCodecs({ mapping, codec }: Pick<ImportOptions, 'mapping' | 'codec'>): readonly Codec[] {
-  if (codec !== undefined) return [codec(), ...allCodecs()];
-  return mapping === undefined ? allCodecs() : [mappingCodec(mapping), ...allCodecs()];
-}
-
 /** The conditionId or asset id that no market record states, if a record is refused for that reason. */
 function keyOf(refused: DomainError): string | undefined {
   if (refused instanceof UnknownName) return refused.key;
   return refused instanceof UnknownMarket ? refused.conditionId : undefined;
 }
 
-/** Returns true for the name of a file that a recorder derives from its capture. */
-export function isDerived(path: string): boolean {
-  return DERIVED.test(basename(path));
-}
-
-function readsBinary(codec: Codec): boolean {
-  return codec.readsBinary === true;
-}
-
-/** The codec that reads files that begin like this. */
-export function codecOf(sample: Sample, codecs: readonly Codec[]): Codec | undefined {
-  return codecs.find((codec) => codec.recognises(sample));
-}
-
-/** The same file, whose reading also collects garbage. */
-function collecting(file: RecordingFile, garbage: GarbageCollection): RecordingFile {
-  return { ...file, bytes: () => garbage.whileReading(file.bytes()) };
-}
-
 function shortened(reason: string): string {
   return reason.length <= REASON_CHARS_MAX ? reason : `${reason.slice(0, REASON_CHARS_MAX)}…`;
-}
-
-/** An error that ends one file only. Any other error is thrown again. */
-function unreadableOrThrow(error: unknown): DomainError {
-  if (error instanceof DomainError && error.kind === 'unreadable') return error;
-  throw error;
 }

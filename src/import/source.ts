@@ -81,6 +81,12 @@ export function unreadable(sentence: string, cause?: unknown): DomainError {
   return new DomainError('unreadable', sentence, { cause });
 }
 
+/** An error that ends one file only. Any other error is thrown again. */
+export function unreadableOrThrow(error: unknown): DomainError {
+  if (error instanceof DomainError && error.kind === 'unreadable') return error;
+  throw error;
+}
+
 export function inaccessible(path: string, cause: unknown): DomainError {
   return unreadable(`'${path}' cannot be read: check the path and its permissions`, cause);
 }

@@ -12,7 +12,8 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { Importer, newCodecs } from '../../src/import/importer.ts';
+import { codecsOf } from '../../src/import/codecs.ts';
+import { Importer } from '../../src/import/importer.ts';
 import { checkedMapping } from '../../src/import/mapping/checked-mapping.ts';
 import type { Mapping } from '../../src/import/mapping/mapping-schema.ts';
 import type { ImportReport } from '../../src/import/report.ts';
@@ -107,7 +108,7 @@ class Watching implements Disposable {
     const watched = new WatchedDirectory(this.#directory.path, {
       archive: this.archive,
       clock: () => this.nowMs,
-      newCodecs: () => newCodecs(options),
+      newCodecs: () => codecsOf(options),
     });
     return watched;
   }
@@ -451,7 +452,7 @@ test('A watch leaves the data directory alone.', async () => {
   const watched = new WatchedDirectory(outer.path, {
     archive,
     clock: () => 0,
-    newCodecs: () => newCodecs({}),
+    newCodecs: () => codecsOf({}),
   });
   await watched.scan();
   const { sources } = await watched.scan();
