@@ -1,6 +1,6 @@
 import { knownTokenIds, type MarketStatement } from '../domain/market-statement.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
-import { isStandIn } from '../domain/stand-in-id.ts';
+import { isStandIn, standInConditionId } from '../domain/stand-in-id.ts';
 import type { Archive } from '../store/archive.ts';
 import { LateMarkets } from './late-markets.ts';
 
@@ -128,7 +128,9 @@ export class KnownMarkets {
 
   /** The known market of the same slug and window, if one of the two has a stand-in for its conditionId. */
   #standInOrReal({ conditionId, slug, symbol, startMs }: MarketStatement): KnownMarket | undefined {
-    const other = this.bySlug(slug, startMs);
+    const other = isStandIn(conditionId)
+      ? this.bySlug(slug, startMs)
+      : this.byConditionId(standInConditionId(slug, startMs));
     if (other === undefined || other.symbol !== symbol) return undefined;
     return isStandIn(conditionId) || isStandIn(other.conditionId) ? other : undefined;
   }
