@@ -2,654 +2,164 @@
 
 export interface paths {
     "/v1/billing/tiers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Tier catalog */
         get: operations["tiers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/coins": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Recorded coins */
         get: operations["coins"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/days": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Recorded days of a coin */
         get: operations["days"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Markets of a coin */
         get: operations["markets"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets/{conditionId}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** One market */
         get: operations["market"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets/{conditionId}/snapshots": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Order book snapshots of a market */
         get: operations["snapshots"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets/{conditionId}/snapshots/at/{ts}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Snapshots nearest to an instant */
         get: operations["nearest"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets/{conditionId}/snapshots/at": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Snapshots nearest to many instants */
         get: operations["nearestOfEach"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets/{conditionId}/stream": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Order book snapshots of a market as server-sent events */
         get: operations["stream"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets/{conditionId}/coverage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Coverage of a market */
         get: operations["coverage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets/{conditionId}/heatmap": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Heat map of a market */
         get: operations["heatmap"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets/{conditionId}/prices": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Prices of a market’s outcomes */
         get: operations["marketPrices"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/prices": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Reference prices of a coin */
         get: operations["coinPrices"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/midpoints": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Midpoints of several markets */
         get: operations["midpoints"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets/{conditionId}/quotes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Top of book of a market */
         get: operations["quotes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/{coin}/markets/{conditionId}/export": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** A market as a recording */
         get: operations["export"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/replays": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Replays */
         get: operations["listReplays"];
-        put?: never;
         /** Create a replay */
         post: operations["createReplay"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/replays/{replay}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** One replay */
         get: operations["showReplay"];
-        put?: never;
-        post?: never;
         /** Stop a replay */
         delete: operations["stopReplay"];
-        options?: never;
-        head?: never;
         /** Steer a replay */
         patch: operations["steerReplay"];
-        trace?: never;
     };
     "/v1/replays/{replay}/accounts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Accounts of a replay */
         get: operations["listAccounts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/replays/{replay}/accounts/{address}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** One account */
         get: operations["showAccount"];
-        put?: never;
-        post?: never;
         /** Reset an account */
         delete: operations["resetAccount"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/replays/{replay}/accounts/{address}/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** History of an account */
         get: operations["accountEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/replays/{replay}/accounts/{address}/merge": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Merge pairs of shares */
         post: operations["mergeShares"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Overview */
         get: operations["home"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/healthz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Liveness */
         get: operations["healthz"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/readyz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Readiness */
         get: operations["readyz"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/llms.txt": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** This document as plain text */
         get: operations["llms"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/docs/segment-reader.ts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** A reader for segments */
         get: operations["segmentReader"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/docs/{page}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** A page of the manual */
         get: operations["manual"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/sdk": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Packages of the clients */
         get: operations["sdk"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/docs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** API reference */
         get: operations["docs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/openapi.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** This document */
         get: operations["openapi"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/account": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Account of the key */
         get: operations["account"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/account/usage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Usage of the account */
         get: operations["usage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/billing/x402/chains": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Networks and tokens */
         get: operations["chains"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/billing/x402/quote": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Price of a tier */
         post: operations["quote"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/billing/x402/settle": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Pay a quote */
         post: operations["settle"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/billing/x402/upgrade/{tierId}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /** Buy a tier */
         post: operations["upgrade"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/billing/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /** Payments of the account */
         get: operations["history"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
@@ -2384,19 +1894,9 @@ export interface components {
 export type $defs = Record<string, never>;
 export interface operations {
     tiers: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["TierList"];
                 };
@@ -2409,17 +1909,10 @@ export interface operations {
                 /** @description Answers with the state of knowledge at this instant: no later record, no market that was not listed yet, and only the fields of a market that were known. The values of volume, liquidity and updates at that instant were not recorded, and are null. A key can have a limit of its own: a later asOf is then no error, and the limit applies. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
                 asOf?: number | string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CoinList"];
                 };
@@ -2444,20 +1937,14 @@ export interface operations {
                 /** @description Answers with the state of knowledge at this instant: no later record, no market that was not listed yet, and only the fields of a market that were known. The values of volume, liquidity and updates at that instant were not recorded, and are null. A key can have a limit of its own: a later asOf is then no error, and the limit applies. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
                 asOf?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["DayList"];
                 };
@@ -2504,20 +1991,14 @@ export interface operations {
                 /** @description Answers with the state of knowledge at this instant: no later record, no market that was not listed yet, and only the fields of a market that were known. The values of volume, liquidity and updates at that instant were not recorded, and are null. A key can have a limit of its own: a later asOf is then no error, and the limit applies. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
                 asOf?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["MarketList"];
                 };
@@ -2538,22 +2019,16 @@ export interface operations {
                  */
                 asOf?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
                 /** @description A market’s conditionId or slug. Case is ignored. */
                 conditionId: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["MarketAnswer"];
                 };
@@ -2601,22 +2076,16 @@ export interface operations {
                  */
                 depth?: number;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
                 /** @description A market’s conditionId or slug. Case is ignored. */
                 conditionId: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["SnapshotPage"];
                 };
@@ -2659,7 +2128,6 @@ export interface operations {
                  */
                 asOfReceived?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
@@ -2668,15 +2136,10 @@ export interface operations {
                 /** @description The instant: Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
                 ts: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["NearestSnapshots"];
                 };
@@ -2712,22 +2175,16 @@ export interface operations {
                  */
                 asOfReceived?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
                 /** @description A market’s conditionId or slug. Case is ignored. */
                 conditionId: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["NearestOfEach"];
                 };
@@ -2758,22 +2215,16 @@ export interface operations {
                  */
                 asOf?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
                 /** @description A market’s conditionId or slug. Case is ignored. */
                 conditionId: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "text/event-stream": string;
                 };
@@ -2789,22 +2240,16 @@ export interface operations {
                  */
                 asOf?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
                 /** @description A market’s conditionId or slug. Case is ignored. */
                 conditionId: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CoverageAnswer"];
                 };
@@ -2828,22 +2273,16 @@ export interface operations {
                  */
                 asOf?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
                 /** @description A market’s conditionId or slug. Case is ignored. */
                 conditionId: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["HeatMapAnswer"];
                 };
@@ -2886,22 +2325,16 @@ export interface operations {
                  */
                 asOfReceived?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
                 /** @description A market’s conditionId or slug. Case is ignored. */
                 conditionId: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PricePage"];
                 };
@@ -2932,20 +2365,14 @@ export interface operations {
                  */
                 asOf?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["CoinPricePage"];
                 };
@@ -2967,20 +2394,14 @@ export interface operations {
                  */
                 asOf?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["MidpointsList"];
                 };
@@ -3023,22 +2444,16 @@ export interface operations {
                  */
                 asOfReceived?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
                 /** @description A market’s conditionId or slug. Case is ignored. */
                 conditionId: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["QuotePage"];
                 };
@@ -3084,22 +2499,16 @@ export interface operations {
                  */
                 asOf?: number | string;
             };
-            header?: never;
             path: {
                 /** @description Coin code, or a name like bitcoin. Case is ignored. */
                 coin: string;
                 /** @description A market’s conditionId or slug. Case is ignored. */
                 conditionId: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/x-ndjson": string;
                     "application/x-msgpack-stream": unknown;
@@ -3112,19 +2521,9 @@ export interface operations {
         };
     };
     listReplays: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ReplayList"];
                 };
@@ -3132,12 +2531,6 @@ export interface operations {
         };
     };
     createReplay: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["ReplayRequest"];
@@ -3146,9 +2539,6 @@ export interface operations {
         responses: {
             /** @description The new replay. */
             201: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ReplayAnswer"];
                 };
@@ -3157,8 +2547,6 @@ export interface operations {
     };
     showReplay: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The id of a replay.
@@ -3166,15 +2554,10 @@ export interface operations {
                  */
                 replay: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ReplayAnswer"];
                 };
@@ -3183,8 +2566,6 @@ export interface operations {
     };
     stopReplay: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The id of a replay.
@@ -3192,23 +2573,15 @@ export interface operations {
                  */
                 replay: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The replay is stopped. */
             204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
         };
     };
     steerReplay: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The id of a replay.
@@ -3216,7 +2589,6 @@ export interface operations {
                  */
                 replay: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -3226,9 +2598,6 @@ export interface operations {
         responses: {
             /** @description The replay after the change. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ReplayAnswer"];
                 };
@@ -3237,8 +2606,6 @@ export interface operations {
     };
     listAccounts: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The id of a replay.
@@ -3246,15 +2613,10 @@ export interface operations {
                  */
                 replay: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PaperAccountList"];
                 };
@@ -3263,8 +2625,6 @@ export interface operations {
     };
     showAccount: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The id of a replay.
@@ -3277,15 +2637,10 @@ export interface operations {
                  */
                 address: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PaperAccountAnswer"];
                 };
@@ -3294,8 +2649,6 @@ export interface operations {
     };
     resetAccount: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The id of a replay.
@@ -3308,16 +2661,10 @@ export interface operations {
                  */
                 address: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The account is reset. */
             204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
         };
     };
@@ -3344,7 +2691,6 @@ export interface operations {
                  */
                 fill?: number;
             };
-            header?: never;
             path: {
                 /**
                  * @description The id of a replay.
@@ -3357,15 +2703,10 @@ export interface operations {
                  */
                 address: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["AccountEventPage"];
                 };
@@ -3374,8 +2715,6 @@ export interface operations {
     };
     mergeShares: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The id of a replay.
@@ -3388,7 +2727,6 @@ export interface operations {
                  */
                 address: string;
             };
-            cookie?: never;
         };
         requestBody: {
             content: {
@@ -3398,9 +2736,6 @@ export interface operations {
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PaperAccountAnswer"];
                 };
@@ -3408,19 +2743,9 @@ export interface operations {
         };
     };
     home: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Home"];
                     "text/html": string;
@@ -3429,19 +2754,9 @@ export interface operations {
         };
     };
     healthz: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["State"];
                 };
@@ -3449,19 +2764,9 @@ export interface operations {
         };
     };
     readyz: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description Ready. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["State"];
                 };
@@ -3469,19 +2774,9 @@ export interface operations {
         };
     };
     llms: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "text/plain": string;
                 };
@@ -3489,19 +2784,9 @@ export interface operations {
         };
     };
     segmentReader: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "text/plain": string;
                 };
@@ -3510,8 +2795,6 @@ export interface operations {
     };
     manual: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /**
                  * @description The name of a page, or manual for the list of pages. With .md at the end the page is Markdown.
@@ -3519,15 +2802,10 @@ export interface operations {
                  */
                 page: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "text/html": string;
                     "text/markdown": string;
@@ -3536,19 +2814,9 @@ export interface operations {
         };
     };
     sdk: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PackageList"];
                     "text/html": string;
@@ -3557,19 +2825,9 @@ export interface operations {
         };
     };
     docs: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "text/html": string;
                 };
@@ -3577,19 +2835,9 @@ export interface operations {
         };
     };
     openapi: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": unknown;
                 };
@@ -3597,19 +2845,9 @@ export interface operations {
         };
     };
     account: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["AccountAnswer"];
                 };
@@ -3637,17 +2875,10 @@ export interface operations {
                  */
                 keyId?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["UsageAnswer"];
                 };
@@ -3655,19 +2886,9 @@ export interface operations {
         };
     };
     chains: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["ChainList"];
                 };
@@ -3675,12 +2896,6 @@ export interface operations {
         };
     };
     quote: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["QuoteRequest"];
@@ -3689,18 +2904,12 @@ export interface operations {
         responses: {
             /** @description The offer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PriceQuote"];
                 };
             };
             /** @description A payment for this tier is not mined yet: wait for it. */
             202: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Upgrade"];
                 };
@@ -3708,12 +2917,6 @@ export interface operations {
         };
     };
     settle: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SettleRequest"];
@@ -3722,18 +2925,12 @@ export interface operations {
         responses: {
             /** @description The payment is mined, and the tier granted. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Upgrade"];
                 };
             };
             /** @description Not mined yet: send the request again. */
             202: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Upgrade"];
                 };
@@ -3742,30 +2939,20 @@ export interface operations {
     };
     upgrade: {
         parameters: {
-            query?: never;
-            header?: never;
             path: {
                 /** @description Id of the tier. */
                 tierId: string;
             };
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The payment is mined, and the tier granted. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Upgrade"];
                 };
             };
             /** @description Not mined yet: send the request again. */
             202: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["Upgrade"];
                 };
@@ -3796,17 +2983,10 @@ export interface operations {
                  */
                 limit?: number;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description The answer. */
             200: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
                     "application/json": components["schemas"]["PaymentList"];
                 };
