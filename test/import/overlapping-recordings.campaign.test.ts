@@ -14,7 +14,7 @@ import {
 
 /** Sets of recordings; OVERLAPS=200 takes ten minutes. */
 const SETS = Number(process.env.OVERLAPS ?? 3);
-const TIMEOUT_MS = 120_000 + SETS * 20_000;
+const TIMEOUT_MS = 120_000 + SETS * 60_000;
 const FIRST_SEED = Number(process.env.SEED ?? 0);
 const KINDS = [0.01, 0.05, 0.2, 'bursts'] as const;
 
