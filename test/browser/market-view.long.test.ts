@@ -93,21 +93,28 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       })`);
     };
     expect(await seen('btc-nothing')).toEqual({ recorded: 'no books recorded', hasPlay: false, layers: [] });
-    const seesNoBooks = "document.querySelector('.no-books').checkVisibility()";
-    expect(await page.evaluate<unknown>(`[${seesNoBooks}, document.querySelector('.plot-area')]`)).toEqual([
-      true,
-      null,
-    ]);
-    // The nearest market of its coin and timeframe that has books.
-    await page.locator('.bare .facts a').first().waitFor();
-    expect((await page.locator('.bare .facts').allInnerTexts()).join()).toMatch(/Last recorded before\s+BTC 5m, /);
+    // Nothing to draw, to save or to link to; but the nearest markets of its coin and timeframe that have books.
+    await page.locator('.bare a.button').first().waitFor();
+    expect(
+      await page.evaluate<object>(`({
+        plots: document.querySelectorAll('.plot-area, .share').length,
+        title: document.querySelector('.bare .empty h2').innerText,
+        buttons: [...document.querySelectorAll('.bare .button')].map(({ innerText }) => innerText),
+        links: [...document.querySelectorAll('.market-nav a')].map(({ innerText }) => innerText),
+      })`),
+    ).toEqual({
+      plots: 0,
+      title: 'No order book of this market is recorded',
+      buttons: [expect.stringMatching(/^BTC 5m, 8 Jan 2026, .* UTC$/), expect.stringMatching(/^BTC 5m, .* UTC$/)],
+      links: ['All recordings of the day'],
+    });
     expect(await seen('btc-before')).toEqual({
       recorded: 'recorded only before its window, until 2026-04-15 07:10 UTC, 2 snapshots',
       hasPlay: true,
       instant: '15 Apr 07:10:00.000',
       layers: ['midpoint'],
     });
-    expect(await page.evaluate<boolean>(seesNoBooks)).toBe(false);
+    expect(await page.evaluate<unknown>("document.querySelector('.bare')")).toBeNull();
     // The start of its window is not in the picture.
     expect(await written()).toContain('start 16 Apr 07:10 ›');
     expect(await seen('btc-turns')).toEqual({

@@ -71,30 +71,19 @@ export function viewPage(
           <p>
             The address of a market is <code>/view/btc/</code>, or another coin, and its slug or conditionId.
           </p>
-          <WayOn />
-        </div>
-        <div class="card empty no-books">
-          <h2>No order books of this market are recorded</h2>
-          <p>Nor are the prices of its coin: there is nothing to draw.</p>
-          <WayOn />
+          <p class="row">
+            <a class="button primary" href="/view">
+              Search the recordings
+            </a>
+            <a class="button" href="/docs/viewer">
+              How to read a market
+            </a>
+          </p>
         </div>
         <PlotHelp />
       </>
     ),
   });
-}
-
-function WayOn() {
-  return (
-    <p class="row">
-      <a class="button primary" href="/view">
-        Search the recordings
-      </a>
-      <a class="button" href="/docs/viewer">
-        How to read a market
-      </a>
-    </p>
-  );
 }
 
 /** The picture for visitors without a key. The style sheet shows it only next to the form for a key. */

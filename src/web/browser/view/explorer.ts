@@ -151,6 +151,11 @@ export class Explorer {
     () => this.#shown.value?.coverage?.outcomes.some(({ count }) => count > 0) ?? this.loader.heatMaps.value.size > 0,
   );
 
+  /** False: without books and reference prices a picture would be empty. */
+  readonly hasPicture: ReadonlySignal<boolean> = computed(
+    () => this.hasBooks.value || this.#shown.value?.coverage === undefined || this.reference.value !== undefined,
+  );
+
   /** The outcomes with a panel: the chosen ones, or the one of both of which anything is recorded. */
   readonly panels: ReadonlySignal<OutcomeChoice> = computed(() => {
     const { coverage, state } = this.#shown.value ?? {};

@@ -16,13 +16,14 @@ import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
 import { withReplay } from './view-address.ts';
 
+const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
+
 /** A recorded market: its books over time, and the ladder at an instant. */
 export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
   const shown = explorer.shown.value;
   const plot = useSignal<MarketPlot | undefined>(undefined);
-  const { connection, hasBooks, reference } = explorer;
-  // Without books and reference prices a picture would be empty.
-  const hasPicture = hasBooks.value || shown?.coverage === undefined || reference.value !== undefined;
+  const { connection, hasBooks } = explorer;
+  const hasPicture = explorer.hasPicture.value;
   const isClosed = connection.state.value.kind === 'closed';
   const notices = [explorer.tierNotice.value, explorer.notice.value].filter((notice) => notice !== undefined);
   return (
@@ -34,7 +35,7 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
           ) : (
             <>
               <MarketNav explorer={explorer} shown={shown} />
-              <Share explorer={explorer} shown={shown} plot={plot.value} />
+              {hasPicture && <Share explorer={explorer} shown={shown} plot={plot.value} />}
             </>
           )}
           {!isClosed && <ConnectionStatus connection={connection} />}
@@ -44,7 +45,7 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
           <NoticeText key={notice.sentence} notice={notice} />
         ))}
         {shown !== undefined && <MarketHead explorer={explorer} shown={shown} />}
-        {shown !== undefined && !hasPicture && <MarketFacts explorer={explorer} shown={shown} />}
+        {shown !== undefined && !hasPicture && <Recorded explorer={explorer} />}
       </div>
       {shown !== undefined && (
         <>
@@ -84,11 +85,16 @@ function MarketHead({ explorer, shown }: MarketContent) {
   );
 }
 
-function linkTo(to: Neighbours['previous'], text: string) {
+/** Without `text` it is a button with the title of the market. */
+function linkTo(to: Neighbours['previous'], text?: string) {
   return (
     to && (
-      <a href={`/view/${to.symbol}/${to.slug}${withReplay('')}`} title={marketTitle(to)}>
-        {text}
+      <a
+        class={text ? '' : 'button primary'}
+        href={`/view/${to.symbol}/${to.slug}${withReplay('')}`}
+        title={marketTitle(to)}
+      >
+        {text ?? marketTitle(to)}
       </a>
     )
   );
@@ -104,24 +110,22 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
       <a href={`/view${day}`}>
         All<span class="wide"> recordings of the day</span>
       </a>
-      {linkTo(previous, '‹ Previous')} {linkTo(next, 'Next ›')}
+      {explorer.hasPicture.value && [linkTo(previous, '‹ Previous'), ' ', linkTo(next, 'Next ›')]}
     </nav>
   );
 }
 
-/** For a market without a picture: its volume, and the nearest markets of its coin and timeframe that have books. */
-function MarketFacts({ explorer, shown }: MarketContent) {
+/** For a market without a picture: the nearest markets of its coin and timeframe that have books. */
+function Recorded({ explorer }: Pick<MarketContent, 'explorer'>) {
   const { previous, next } = explorer.neighbours.value;
-  const { volume } = shown.market;
-  const facts = [
-    ['Volume', volume && `$${exactText(volume)}`],
-    ['Last recorded before', previous && linkTo(previous, marketTitle(previous))],
-    ['First recorded after', next && linkTo(next, marketTitle(next))],
-  ] as const;
   return (
-    <dl class="card facts">
-      {facts.map(([name, fact]) => fact && [<dt key={1}>{name}</dt>, <dd key={2}>{fact}</dd>])}
-    </dl>
+    <section class="card empty">
+      <h2>No order book of this market is recorded</h2>
+      <p>Nor are prices of its coin. The nearest recorded markets:</p>
+      <p class="row">
+        {linkTo(previous)} {linkTo(next)}
+      </p>
+    </section>
   );
 }
 
@@ -133,18 +137,22 @@ function MarketFigures({ explorer, shown: { market, state } }: MarketContent) {
     ['Strike', strike],
     [tick && `${name}, ${clockText(tick.timestampMs, state.startMs)}`, tick?.price],
     ['Final price', final ?? (market.winner !== null && strike !== undefined ? 'not recorded' : undefined)],
+    ['Volume', explorer.hasPicture.value ? undefined : (market.volume ?? undefined), USD],
   ] as const;
-  if (figures.every(([, price]) => price === undefined)) return null;
   return (
     <dl class="row figures">
       {figures.map(
-        ([title, price], nth) =>
+        ([title, price, unit], nth) =>
           price !== undefined && (
             <div key={nth} class="figure">
               <dt>{title}</dt>
               <dd title={typeof price === 'number' ? exactText(price) : price}>
-                {typeof price === 'number' ? priceText(price) : <span class="quiet">{price}</span>}{' '}
-                {nth > 0 && typeof price === 'number' && strike !== undefined && (
+                {typeof price === 'number' ? (
+                  (unit?.format(price) ?? priceText(price))
+                ) : (
+                  <span class="quiet">{price}</span>
+                )}{' '}
+                {nth > 0 && !unit && typeof price === 'number' && strike !== undefined && (
                   <span class={`outcome ${directionOf(strike, price)}`}>{distanceText(price, strike)}</span>
                 )}
               </dd>

@@ -100,7 +100,7 @@ const COLUMNS: readonly Column[] = [
     name: 'number count',
     heading: 'Snapshots',
     sort: 'snapshots',
-    cell: ({ market }) => numberText(market.snapshotCount),
+    cell: ({ market }) => (isRecorded(market) ? numberText(market.snapshotCount) : <span class="quiet">no book</span>),
   },
   {
     name: 'number part',

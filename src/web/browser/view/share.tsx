@@ -88,7 +88,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
           </>
         )}
         {explorer.connection.grants('export') && (
-          <Exports title={isEmpty ? 'Recording without books' : 'Whole recording'}>
+          <Exports title="Whole recording">
             {FORMATS.map(([format, name, hint]) => (
               <ToolButton key={format} onClick={() => void save(`.${format}`, exported(format))}>
                 Save {name} <i>{hint}</i>
