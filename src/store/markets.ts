@@ -73,9 +73,10 @@ export const SKIP_RECORDED_MARKETS = `SELECT start_ms AS startMs, condition_id A
  * The columns of a walk through a list: each market, and whether the filter takes it. ?5: earliest end; ?6: known until; ?7 and
  * ?8: minimum and maximum of `recorded`, ?9 and ?10 of `closed`, each 0 or 1; ?11: resolution time of a closed market that has
  * none; ?12: timeframe, or NULL; ?13: searched text in lower case, or NULL; ?15: winner, or NULL; ?16 and ?17 of `gaps`; ?18: minimum
- * of the volume, or NULL.
+ * of the volume, or NULL; ?19 and ?20 of `isNearlyEmpty`.
  */
-const WALKED = `market_key AS key, start_ms AS startMs, condition_id AS conditionId, (
+const WALKED = `market_key AS key, start_ms AS startMs, condition_id AS conditionId,
+  IFNULL(first_snapshot_ms, 9e999) <= ?6 AS isRecorded, (
     end_ms >= ?5 AND (start_ms <= ?6 OR created_ms <= ?6)
     AND (IFNULL(first_snapshot_ms, 9e999) <= ?6) BETWEEN ?7 AND ?8
     AND (closed IS 1 AND IFNULL(resolved_ms, ?11) <= ?6) BETWEEN ?9 AND ?10
@@ -87,6 +88,7 @@ const WALKED = `market_key AS key, start_ms AS startMs, condition_id AS conditio
       WHERE gaps.market_key = markets.market_key AND from_ms <= end_ms AND to_ms >= start_ms AND to_ms <= ?6
     ))
     AND (?18 IS NULL OR volume >= ?18)
+    AND (recorded_ms * 100 < end_ms - start_ms) BETWEEN ?19 AND ?20
   ) AS isTaken`;
 const WALK = `(start_ms, condition_id) < (?2, ?3) AND start_ms >= ?4 ORDER BY start_ms DESC, condition_id DESC LIMIT ?14`;
 export const WALK_MARKETS = `SELECT ${WALKED} FROM markets WHERE symbol = ?1 AND ${WALK}`;
@@ -95,7 +97,7 @@ export const WALK_MARKETS_OF_TIMEFRAME = `SELECT ${WALKED} FROM markets INDEXED 
 export const WALK_RECORDED_MARKETS = `SELECT ${WALKED} FROM markets INDEXED BY recorded_markets_by_coin
   WHERE symbol = ?1 AND first_snapshot_ms IS NOT NULL AND ${WALK}`;
 export const WALK_EARLIEST_MARKETS = `SELECT ${WALKED} FROM markets WHERE symbol = ?1
-  AND (start_ms, condition_id) > (?2, ?3) AND start_ms >= ?4 AND start_ms <= ?19 ORDER BY start_ms, condition_id LIMIT ?14`;
+  AND (start_ms, condition_id) > (?2, ?3) AND start_ms >= ?4 AND start_ms <= ?21 ORDER BY start_ms, condition_id LIMIT ?14`;
 /** The values by which lists are sorted, each with the index that has it, and a bound below all. Unknown ones sort below all others. */
 const SORTED_VALUES = {
   slug: ['slug', 'markets_by_name', ''],
@@ -112,14 +114,14 @@ const ABOVE_ALL = Uint8Array.of(0xff);
 
 /**
  * The markets after a position in a sorted list: those of its value, or those beyond it. Two statements, since an index of an expression
- * finds no pair of values. ?2, ?20 and ?21: its start, value and key; ?4 and ?19: earliest and latest start.
+ * finds no pair of values. ?2, ?22 and ?23: its start, value and key; ?4 and ?21: earliest and latest start.
  */
 function sortedWalk(by: SortedBy, isDescending: boolean, isOfValue: boolean): string {
   const [value, index] = SORTED_VALUES[by];
   const [sign, direction] = isDescending ? ['<', 'DESC'] : ['>', 'ASC'];
-  const after = isOfValue ? `= ?20 AND (start_ms, market_key) ${sign} (?2, ?21)` : `${sign} ?20`;
+  const after = isOfValue ? `= ?22 AND (start_ms, market_key) ${sign} (?2, ?23)` : `${sign} ?22`;
   const first = isOfValue ? '' : `${value} ${direction}, `;
-  return `SELECT ${WALKED.replace('end_ms >=', 'start_ms BETWEEN ?4 AND ?19 AND end_ms >=')}, ${value} AS value
+  return `SELECT ${WALKED.replace('end_ms >=', 'start_ms BETWEEN ?4 AND ?21 AND end_ms >=')}, ${value} AS value
     FROM markets INDEXED BY ${index} WHERE symbol = ?1 AND ${value} ${after}
     ORDER BY ${first}start_ms ${direction}, market_key ${direction} LIMIT ?14`;
 }
@@ -184,6 +186,8 @@ export interface ListPosition {
   readonly conditionId: string;
   /** The place among the sorted values; undefined in a list by window. */
   readonly sorted?: { readonly value: string | number; readonly key: number };
+  /** The part of a list by books that the position is in. */
+  readonly part?: number;
 }
 
 /** The markets of a coin's list that a walk takes; an undefined field does not restrict. */
@@ -206,26 +210,49 @@ export interface MarketFilter {
   readonly gaps?: boolean | undefined;
   /** Markets of unknown volume do not have it. */
   readonly volumeMin?: number | undefined;
+  /** True for markets of less than 1 % of whose window books are recorded, false for the others. */
+  readonly isNearlyEmpty?: boolean | undefined;
   /** `-window` by default. */
   readonly sort?: MarketSort | undefined;
 }
 
-/** ?1 to ?21 of WALKED and the walks. */
+type BooksPart = Pick<MarketFilter, 'recorded' | 'isNearlyEmpty'>;
+/** A list by books has these parts one after another, each the latest window first. */
+const PARTS_BY_BOOKS: readonly BooksPart[] = [
+  { recorded: true, isNearlyEmpty: false },
+  { recorded: true, isNearlyEmpty: true },
+  { recorded: false },
+];
+/** The same with `asOf`: how much of a window is recorded at an instant is not stored. */
+const PARTS_AS_OF: readonly BooksPart[] = [{ recorded: true }, { recorded: false }];
+
+/** ?1 to ?23 of WALKED and the walks. */
 type WalkBounds = [
   ...[symbol: string, startMs: number, conditionId: string, sinceMs: number, fromMs: number, knownToMs: number],
   ...[recordedMin: number, recordedMax: number, closedMin: number, closedMax: number, unresolvedMs: number],
   ...[timeframe: Timeframe | null, search: string | null, count: number, winner: Outcome | null],
-  ...[gapsMin: number, gapsMax: number, volumeMin: number | null],
+  ...[gapsMin: number, gapsMax: number, volumeMin: number | null, emptyMin: number, emptyMax: number],
 ];
 type SortedBounds = [...WalkBounds, toMs: number, value: string | number | Uint8Array, ...key: number[]];
 
 interface WalkedRow extends ListPosition {
   readonly key: number;
   readonly isTaken: number;
+  readonly isRecorded: number;
   readonly value?: string | number;
 }
 
 const WALKED_AT_ONCE = 1000;
+
+/** A step of a walk through a list. */
+interface Walk {
+  /** The keys of the markets that the filter takes. */
+  readonly keys: readonly number[];
+  /** How many of them have a snapshot. */
+  readonly recorded: number;
+  /** Undefined: the list ends here. */
+  readonly last: ListPosition | undefined;
+}
 
 /** A position before every market. */
 const LIST_START: ListPosition = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '' };
@@ -331,18 +358,31 @@ export class Markets {
   }
 
   /**
-   * Looks at the next `count` markets of a coin's list after `from`. Returns the keys of those that the filter takes, in the
-   * list's order, and the position of the last one, undefined if the list ends here. Ties of a sorted list are in the order of windows.
-   * For `asOfMs` see `list`.
+   * Looks at the next `count` markets of a coin's list after `from`, in the list's order. Ties of a sorted list are in the order of windows;
+   * a list by books has the recorded markets before the nearly empty ones, and those before the others. For `asOfMs` see `list`.
    */
-  walk(
-    symbol: string,
-    filter: MarketFilter,
-    count: number,
-    from?: ListPosition,
-    asOfMs?: InstantMs,
-  ): { readonly keys: readonly number[]; readonly last: ListPosition | undefined } {
-    const { timeframe, search: text, recorded, closed, fromMs, winner, gaps, volumeMin, sort = '-window' } = filter;
+  walk(symbol: string, filter: MarketFilter, count: number, from?: ListPosition, asOfMs?: InstantMs): Walk {
+    if (filter.sort === 'books') {
+      const parts = (asOfMs === undefined ? PARTS_BY_BOOKS : PARTS_AS_OF).filter(
+        ({ recorded }) => recorded === (filter.recorded ?? recorded),
+      );
+      const part = from?.part ?? 0;
+      const walk = this.walk(symbol, { ...filter, ...parts[part], sort: '-window' }, count, from, asOfMs);
+      if (walk.last !== undefined) return { ...walk, last: { ...walk.last, part } };
+      return part === parts.length - 1 ? walk : { ...walk, last: { ...LIST_START, part: part + 1 } };
+    }
+    const {
+      timeframe,
+      search: text,
+      recorded,
+      closed,
+      fromMs,
+      winner,
+      gaps,
+      volumeMin,
+      isNearlyEmpty,
+      sort = '-window',
+    } = filter;
     const knownToMs = asOfMs ?? Number.MAX_SAFE_INTEGER;
     const search = text?.toLowerCase();
     // A whole conditionId finds its market by the index.
@@ -358,6 +398,7 @@ export class Markets {
       ...([asOfMs === undefined ? 0 : Infinity, timeframe ?? null, search ?? null, limit, winner ?? null] as const),
       ...boundsOf(gaps),
       volumeMin ?? null,
+      ...boundsOf(isNearlyEmpty),
     ];
     let rows: WalkedRow[];
     if (sort === '-window') {
@@ -374,10 +415,14 @@ export class Markets {
       const { startMs, conditionId } = from ?? { startMs: sinceMs, conditionId: '' };
       rows = this.#sql.walkEarliest.all(...bounds(startMs, conditionId, count), beforeMs - 1);
     } else rows = this.#walkSorted(sort, bounds, count, beforeMs - 1, from);
-    const keys = rows.flatMap(({ key, isTaken }) => (isTaken === 1 ? key : []));
+    const taken = rows.filter(({ isTaken }) => isTaken === 1);
     const last = rows.length < count ? undefined : rows.at(-1)!;
     const sorted = last?.value === undefined ? {} : { sorted: { value: last.value, key: last.key } };
-    return { keys, last: last && { startMs: last.startMs, conditionId: last.conditionId, ...sorted } };
+    return {
+      keys: taken.map(({ key }) => key),
+      recorded: taken.filter(({ isRecorded }) => isRecorded === 1).length,
+      last: last && { startMs: last.startMs, conditionId: last.conditionId, ...sorted },
+    };
   }
 
   /** First the markets of the value at which the walk stopped, then those beyond it. */

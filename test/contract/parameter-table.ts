@@ -174,12 +174,14 @@ const PARAMETERS: readonly Parameter[] = [
   inQuery('winner', '/v1/btc/markets', oneOf('up', 'down')),
   inQuery('gaps', '/v1/btc/markets', oneOf('true', 'false')),
   inQuery('volumeMin', '/v1/btc/markets', isInteger),
+  inQuery('totals', '/v1/btc/markets', oneOf('true', 'false')),
   inQuery(
     'sort',
     '/v1/btc/markets',
     oneOf(
       'window',
       '-window',
+      'books',
       'slug',
       'winner',
       'recorded',

@@ -28,6 +28,7 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
   volumeMin: '10',
   sort: '-window',
   include: 'counts',
+  totals: 'true',
   from: String(T0),
   to: new Date(T0 + 60_000).toISOString(),
   outcome: 'down',

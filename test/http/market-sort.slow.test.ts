@@ -26,7 +26,8 @@ interface Made {
 const made: readonly Made[] = Array.from({ length: MARKETS }, (_, index) => {
   const number = (index * 701) % MARKETS;
   const { startMs } = marketStatement(number);
-  const snapshots = number % 13 === 0 ? (number % 3) + 1 : 0;
+  // At most 4 s of the window of 5 min are recorded: one of a hundred parts is 3 s.
+  const snapshots = number % 13 === 0 ? (number % 5) + 1 : 0;
   return {
     number,
     startMs,
@@ -82,12 +83,13 @@ const VALUES: Readonly<Record<string, (market: Made) => string | number>> = {
   volume: ({ volume }) => volume ?? -1,
   strike: ({ strike }) => strike ?? -1,
   final: ({ final }) => final ?? -1,
+  books: ({ snapshots, recordedMs }) => (snapshots === 0 ? 0 : recordedMs < 3000 ? 1 : 2),
 };
 
 /** The whole list, sorted; no two markets have one window. */
 function sorted(sort: MarketSort): readonly Made[] {
   const value = VALUES[sort.replace('-', '')]!;
-  const sign = sort.startsWith('-') ? -1 : 1;
+  const sign = sort.startsWith('-') || sort === 'books' ? -1 : 1;
   const compare = (a: string | number, b: string | number) => (a < b ? -sign : a > b ? sign : 0);
   return made.toSorted((a, b) => compare(value(a), value(b)) || compare(a.startMs, b.startMs));
 }
@@ -105,15 +107,16 @@ const filters = fc.record(
   { requiredKeys: [] },
 );
 
-test('A list sorted by any value, with any filters, from any start, equals a sorted scan: unknown values are below all others.', async () => {
+test('A list sorted by any value, with any filters, from any start, equals a sorted scan with its totals: unknown values are below all others.', async () => {
   const asked = fc.record({
     sort: fc.constantFrom(...MARKET_SORTS),
     filter: filters,
     skip: fc.nat(2700),
     limit: fc.integer({ min: 1, max: 40 }),
+    totals: fc.boolean(),
   });
   await fc.assert(
-    fc.asyncProperty(asked, async ({ sort, filter, skip, limit }) => {
+    fc.asyncProperty(asked, async ({ sort, filter, skip, limit, totals }) => {
       const { winner, gaps, recorded, volumeMin, date, search } = filter;
       const expected = sorted(sort).filter(
         (market) =>
@@ -126,6 +129,7 @@ test('A list sorted by any value, with any filters, from any start, equals a sor
       );
       const from = expected.length === 0 ? skip : skip % (expected.length + 2);
       const query = new URLSearchParams({ sort, skip: String(from), limit: String(limit), include: 'counts' });
+      if (totals) query.set('totals', 'true');
       for (const [name, value] of Object.entries(filter)) query.set(name, String(value));
       const { data, pagination } = (await (await service.get(`/btc/markets?${query}`)).json()) as {
         data: { slug: string }[];
@@ -133,7 +137,10 @@ test('A list sorted by any value, with any filters, from any start, equals a sor
       };
       const page = expected.slice(from, from + limit);
       expect(data.map(({ slug }) => slug)).toEqual(page.map(({ slug }) => slug));
-      expect(pagination).toEqual({ limit, skip: from, count: page.length, hasMore: expected.length > from + limit });
+      expect(pagination).toEqual({
+        ...{ limit, skip: from, count: page.length, hasMore: expected.length > from + limit },
+        ...(totals && { total: expected.length, recorded: expected.filter(({ snapshots }) => snapshots > 0).length }),
+      });
     }),
     { numRuns: 150 },
   );
@@ -148,4 +155,24 @@ test('A date that does not exist is refused, and so is a sort by values that wer
   expect((await service.get(`/btc/markets?sort=-volume&asOf=${asOf}`)).status).toBe(400);
   expect((await service.get(`/btc/markets?volumeMin=1&asOf=${asOf}`)).status).toBe(400);
   expect((await service.get(`/btc/markets?sort=window&asOf=${asOf}`)).status).toBe(200);
+});
+
+test('A list by books with asOf has the markets first that had a book by then, and counts those.', async () => {
+  const list = async (query: string) =>
+    (await (await service.get(`/btc/markets?limit=1000&asOf=${asOf}&${query}`)).json()) as {
+      data: { slug: string }[];
+      pagination: { total: number; recorded: number };
+    };
+  const recorded = sorted('books').filter(({ snapshots }) => snapshots > 0);
+  const asOf = recorded[0]!.startMs - 1;
+  const [{ data }, byWindow, ofRecorded] = await Promise.all([
+    list('sort=books'),
+    list('totals=true'),
+    list('recorded=true&totals=true'),
+  ]);
+  const known = recorded.filter(({ startMs }) => startMs <= asOf).toSorted((a, b) => b.startMs - a.startMs);
+  expect(data.slice(0, known.length).map(({ slug }) => slug)).toEqual(known.map(({ slug }) => slug));
+  expect(byWindow.pagination.recorded).toBe(known.length);
+  expect(byWindow.pagination.total).toBeGreaterThan(known.length);
+  expect(ofRecorded.pagination).toMatchObject({ total: known.length, recorded: known.length });
 });

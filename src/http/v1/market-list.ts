@@ -24,6 +24,8 @@ export interface MarketListQuery extends Omit<ListedMarkets, 'timeframe'> {
   readonly filter: MarketFilter;
   /** True if each market gets the number of its snapshots. */
   readonly hasCounts: boolean;
+  /** True if the markets of the whole list are counted. */
+  readonly hasTotals: boolean;
   /** The latest instant that the list may show; undefined: no limit. */
   readonly asOfMs: InstantMs | undefined;
 }

@@ -17,8 +17,24 @@ import { answerAboutMarket, COIN_PATH, type ControllerDeps, MARKET_PATH } from '
 import { MarketList, type MarketListQuery } from './market-list.ts';
 import { refused, windowOf } from './pagination.ts';
 
-const { tf, limit, skip, search, recorded, closed, from, to, date, winner, gaps, volumeMin, sort, include, asOf } =
-  QUERY;
+const {
+  tf,
+  limit,
+  skip,
+  search,
+  recorded,
+  closed,
+  from,
+  to,
+  date,
+  winner,
+  gaps,
+  volumeMin,
+  sort,
+  include,
+  totals,
+  asOf,
+} = QUERY;
 
 const MarketOfEither = Type.Union([MarketResource, MarketWithCounts], {
   description: 'With snapshotCount, recordedSeconds and windowSeconds if the request has include=counts.',
@@ -32,6 +48,12 @@ const MarketListAnswer = Type.Object(
         skip: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'As requested.' }),
         count: Type.Integer({ minimum: 0, maximum: PAGE_LIMIT_MAX, description: 'Number of markets in this answer.' }),
         hasMore: Type.Boolean({ description: 'True if more markets follow.' }),
+        total: Type.Optional(
+          Type.Integer({ minimum: 0, description: 'With totals=true: number of markets of the whole list.' }),
+        ),
+        recorded: Type.Optional(
+          Type.Integer({ minimum: 0, description: 'With totals=true: number of those with snapshots.' }),
+        ),
       },
       { description: 'The position of this answer in the whole list.' },
     ),
@@ -56,9 +78,13 @@ interface Walked {
   /** Number of markets that are still to be skipped. */
   readonly left: number;
   readonly after: ListPosition | undefined;
+  /** The markets that the filter takes, if the whole list is counted. */
+  readonly totals: { readonly total: number; readonly recorded: number };
   /** The state of the archive when the walk began. */
   readonly state: number | undefined;
 }
+
+const NONE: Walked['totals'] = { total: 0, recorded: 0 };
 
 /** A coin's markets, and one market. */
 export function marketsController(deps: ControllerDeps) {
@@ -72,10 +98,10 @@ export function marketsController(deps: ControllerDeps) {
     exchange: Exchange,
     coinText: string,
     requested: MarketListQuery,
-    walked: Walked = { data: [], left: requested.skip, after: undefined, state: undefined },
+    walked: Walked = { data: [], left: requested.skip, after: undefined, totals: NONE, state: undefined },
   ): Response | Promise<Response> =>
     database.readShared(() => {
-      const { limit, skip, filter, hasCounts, asOfMs } = requested;
+      const { limit, skip, filter, hasCounts, hasTotals, asOfMs } = requested;
       const { timeframe } = filter;
       const coin = lookup.coin(coinText, asOfMs);
       const negotiated = negotiate(exchange);
@@ -83,21 +109,22 @@ export function marketsController(deps: ControllerDeps) {
       const cached = responder.cached(negotiated);
       if (cached !== undefined) return cached;
       const isWhole = !isFiltered(filter);
-      if (isWhole && !hasCounts && asOfMs === undefined && skip <= SKIPPED_AT_ONCE_MAX)
+      if (isWhole && !hasCounts && !hasTotals && asOfMs === undefined && skip <= SKIPPED_AT_ONCE_MAX)
         return responder.respond(lists[format].write(coin, { timeframe, limit, skip }), negotiated);
       const { state = database.state } = walked;
       const proceed = async (next: Omit<Walked, 'state'>) => {
         await nextTurn(exchange.keyId);
         return await answerList(exchange, coinText, requested, { ...next, state });
       };
-      const answer = (found: readonly object[]) => {
-        const pagination = { limit, skip, count: Math.min(limit, found.length), hasMore: found.length > limit };
+      const answer = (found: readonly object[], totals = NONE) => {
+        const count = Math.min(limit, found.length);
+        const pagination = { limit, skip, count, hasMore: found.length > limit, ...(hasTotals && totals) };
         const document = { data: found.slice(0, limit), pagination };
         return responder.respond(responder.encode(document, format), negotiated, undefined, state);
       };
       let { left, after } = walked;
       const isOfRecorded = asOfMs === undefined && isOfRecordedOnly(filter);
-      if ((isWhole || isOfRecorded) && left > 0) {
+      if ((isWhole || isOfRecorded) && left > 0 && !hasTotals) {
         const count = Math.min(left, asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF);
         after = isOfRecorded
           ? markets.skipRecorded(coin, count, after ?? endOf(filter))
@@ -105,17 +132,18 @@ export function marketsController(deps: ControllerDeps) {
         left -= count;
         // The list is shorter than the skip.
         if (after === undefined) return answer([]);
-        if (left > 0) return proceed({ data: [], left, after });
+        if (left > 0) return proceed({ ...walked, left, after });
       }
       const atOnce = hasCounts && asOfMs !== undefined ? COUNTED_AT_ONCE_AS_OF : WALKED_AT_ONCE;
       // Often the first markets match the filter.
-      const count = isWhole || after === undefined ? Math.min(left + limit + 1, atOnce) : atOnce;
-      const { keys, last } = markets.walk(coin, filter, count, after, asOfMs);
+      const count = (isWhole || after === undefined) && !hasTotals ? Math.min(left + limit + 1, atOnce) : atOnce;
+      const { keys, recorded, last } = markets.walk(coin, filter, count, after, asOfMs);
+      const totals = { total: walked.totals.total + keys.length, recorded: walked.totals.recorded + recorded };
       // One more than requested shows whether more follow.
       const wanted = keys.slice(left, left + limit + 1 - walked.data.length);
       const data = [...walked.data, ...wanted.map((key) => resourceOf(archive, markets.byKey(key)!, requested))];
-      if (data.length > limit || last === undefined) return answer(data);
-      return proceed({ data, left: Math.max(0, left - keys.length), after: last });
+      if (last === undefined || (data.length > limit && !hasTotals)) return answer(data, totals);
+      return proceed({ data, left: Math.max(0, left - keys.length), after: last, totals });
     });
 
   return new Elysia({ name: 'markets' })
@@ -124,8 +152,8 @@ export function marketsController(deps: ControllerDeps) {
       '/v1/:coin/markets',
       ({ params, query, exchange, asOfMs }) => {
         const { limit, skip, sort, volumeMin } = query;
-        if (asOfMs !== undefined && !sort.endsWith('window'))
-          throw refused('sort', 'must be window or -window with asOf');
+        if (asOfMs !== undefined && !/window$|^books$/.test(sort))
+          throw refused('sort', 'must be window, -window or books with asOf');
         if (asOfMs !== undefined && volumeMin !== undefined) throw refused('volumeMin', 'cannot be used with asOf');
         const filter = {
           timeframe: query.tf,
@@ -139,7 +167,8 @@ export function marketsController(deps: ControllerDeps) {
           sort,
           ...windowOf(query),
         };
-        const requested = { limit, skip, filter, hasCounts: query.include === 'counts', asOfMs };
+        const hasCounts = query.include === 'counts';
+        const requested = { limit, skip, filter, hasCounts, hasTotals: query.totals === true, asOfMs };
         return answerList(exchange, params.coin, requested);
       },
       {
@@ -147,7 +176,7 @@ export function marketsController(deps: ControllerDeps) {
         params: COIN_PATH,
         query: parameters({
           ...{ tf, limit, skip, search, recorded, closed, from, to, date, winner, gaps },
-          ...{ volumeMin, sort, include, asOf },
+          ...{ volumeMin, sort, include, totals, asOf },
         }),
         detail: described('markets', {
           summary: 'Markets of a coin',
@@ -158,7 +187,7 @@ export function marketsController(deps: ControllerDeps) {
             list: '/v1/btc/markets?tf=5m&limit=1&skip=1',
             asOf: '/v1/btc/markets?limit=1&asOf=2026-01-08T10:31:40Z',
             recorded: '/v1/btc/markets?limit=1&recorded=true&closed=true&include=counts',
-            search: '/v1/btc/markets?limit=1&search=5m-1767868',
+            search: '/v1/btc/markets?limit=1&search=5m-1767868&sort=books&totals=true',
             sorted: '/v1/btc/markets?limit=1&date=2026-01&winner=up&gaps=false&volumeMin=1000&sort=-snapshots',
           },
         }),

@@ -415,6 +415,10 @@ export interface components {
                 count: number;
                 /** @description True if more markets follow. */
                 hasMore: boolean;
+                /** @description With totals=true: number of markets of the whole list. */
+                total?: number;
+                /** @description With totals=true: number of those with snapshots. */
+                recorded?: number;
             };
         };
         /** @description One market. */
@@ -1984,10 +1988,12 @@ export interface operations {
                 gaps?: "true" | "false";
                 /** @description Only markets whose known volume is at least this many USDC. */
                 volumeMin?: number;
-                /** @description The order: by the start of the window, the slug, the winner, the strike (priceStart), the final price (priceEnd), the recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows; unknown values are below all others. With asOf only by the window: other values at that instant are not known. */
-                sort?: "-window" | "window" | "slug" | "-slug" | "winner" | "-winner" | "strike" | "-strike" | "final" | "-final" | "recorded" | "-recorded" | "snapshots" | "-snapshots" | "volume" | "-volume";
+                /** @description The order: by the start of the window, the slug, the winner, the strike (priceStart), the final price (priceEnd), the recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows; unknown values are below all others. books: the markets with books, then those of less than 1 % of whose window books are recorded, then those without, each the latest window first. With asOf only by the window or by books, then without the nearly empty ones apart: other values at that instant are not known. */
+                sort?: "-window" | "window" | "books" | "slug" | "-slug" | "winner" | "-winner" | "strike" | "-strike" | "final" | "-final" | "recorded" | "-recorded" | "snapshots" | "-snapshots" | "volume" | "-volume";
                 /** @description counts adds to each market snapshotCount, the number of its stored order book snapshots, and recordedSeconds of windowSeconds, the recorded part of its window. An unknown volume or liquidity is then null. */
                 include?: "counts";
+                /** @description true: pagination has in addition total, the number of markets of the whole list, and recorded, the number of those with snapshots. */
+                totals?: "true" | "false";
                 /** @description Answers with the state of knowledge at this instant: no later record, no market that was not listed yet, and only the fields of a market that were known. The values of volume, liquidity and updates at that instant were not recorded, and are null. A key can have a limit of its own: a later asOf is then no error, and the limit applies. Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset. */
                 asOf?: number | string;
             };

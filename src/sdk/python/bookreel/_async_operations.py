@@ -97,7 +97,7 @@ class AsyncOperations:
         answer: list[types.Day] = (await self._json("GET", f"/v1/{quoted(coin)}/days", {"tf": tf, "from": from_, "to": to, "asOf": as_of}))["data"]
         return answer
 
-    def markets(self, coin: str, *, tf: Literal["5m", "15m", "1h", "4h", "24h"] | None = None, search: str | None = None, recorded: bool | None = None, closed: bool | None = None, from_: Instant | None = None, to: Instant | None = None, date: str | None = None, winner: Literal["up", "down"] | None = None, gaps: bool | None = None, volume_min: int | None = None, sort: Literal["-window", "window", "slug", "-slug", "winner", "-winner", "strike", "-strike", "final", "-final", "recorded", "-recorded", "snapshots", "-snapshots", "volume", "-volume"] | None = None, include: Literal["counts"] | None = None, as_of: Instant | None = None, page_size: int = 1000) -> AsyncSeries[Union[types.Market, types.MarketWithCounts]]:
+    def markets(self, coin: str, *, tf: Literal["5m", "15m", "1h", "4h", "24h"] | None = None, search: str | None = None, recorded: bool | None = None, closed: bool | None = None, from_: Instant | None = None, to: Instant | None = None, date: str | None = None, winner: Literal["up", "down"] | None = None, gaps: bool | None = None, volume_min: int | None = None, sort: Literal["-window", "window", "books", "slug", "-slug", "winner", "-winner", "strike", "-strike", "final", "-final", "recorded", "-recorded", "snapshots", "-snapshots", "volume", "-volume"] | None = None, include: Literal["counts"] | None = None, totals: bool | None = None, as_of: Instant | None = None, page_size: int = 1000) -> AsyncSeries[Union[types.Market, types.MarketWithCounts]]:
         """
         Markets of a coin.
         tf: Only markets of this timeframe.
@@ -115,15 +115,19 @@ class AsyncOperations:
         volume_min: Only markets whose known volume is at least this many USDC.
         sort: The order: by the start of the window, the slug, the winner, the strike (priceStart), the final price (priceEnd), the
         recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows;
-        unknown values are below all others. With asOf only by the window: other values at that instant are not known.
+        unknown values are below all others. books: the markets with books, then those of less than 1 % of whose window books are
+        recorded, then those without, each the latest window first. With asOf only by the window or by books, then without the nearly
+        empty ones apart: other values at that instant are not known.
         include: counts adds to each market snapshotCount, the number of its stored order book snapshots, and recordedSeconds of
         windowSeconds, the recorded part of its window. An unknown volume or liquidity is then null.
+        totals: true: pagination has in addition total, the number of markets of the whole list, and recorded, the number of those
+        with snapshots.
         as_of: Answers with the state of knowledge at this instant: no later record, no market that was not listed yet, and only the
         fields of a market that were known. The values of volume, liquidity and updates at that instant were not recorded, and are
         null. A key can have a limit of its own: a later asOf is then no error, and the limit applies. Unix milliseconds as plain
         digits, or an ISO 8601 date or time with Z or an offset.
         """
-        return self._series(f"/v1/{quoted(coin)}/markets", {"tf": tf, "search": search, "recorded": recorded, "closed": closed, "from": from_, "to": to, "date": date, "winner": winner, "gaps": gaps, "volumeMin": volume_min, "sort": sort, "include": include, "asOf": as_of, "limit": page_size}, None)
+        return self._series(f"/v1/{quoted(coin)}/markets", {"tf": tf, "search": search, "recorded": recorded, "closed": closed, "from": from_, "to": to, "date": date, "winner": winner, "gaps": gaps, "volumeMin": volume_min, "sort": sort, "include": include, "totals": totals, "asOf": as_of, "limit": page_size}, None)
 
     async def market(self, market: MarketName, *, include: Literal["counts"] | None = None, as_of: Instant | None = None) -> Union[types.Market, types.MarketWithCounts]:
         """

@@ -201,8 +201,7 @@ class MarketWithCounts(TypedDict):
     windowSeconds: float
 
 
-class MarketListPagination(TypedDict):
-    """The position of this answer in the whole list."""
+class _MarketListPagination(TypedDict):
     #: As requested.
     limit: int
     #: As requested.
@@ -211,6 +210,17 @@ class MarketListPagination(TypedDict):
     count: int
     #: True if more markets follow.
     hasMore: bool
+
+
+class _MarketListPaginationOptional(TypedDict, total=False):
+    #: With totals=true: number of markets of the whole list.
+    total: int
+    #: With totals=true: number of those with snapshots.
+    recorded: int
+
+
+class MarketListPagination(_MarketListPagination, _MarketListPaginationOptional):
+    """The position of this answer in the whole list."""
 
 
 class MarketList(TypedDict):
