@@ -5,7 +5,7 @@ import { type BrowseQuery, readBrowseQuery, writeBrowseQuery } from '../../../sr
 
 const NOTHING: BrowseQuery = {
   ...{ coin: undefined, timeframe: undefined, date: '', search: '', recorded: undefined, winner: undefined },
-  ...{ gaps: undefined, volumeMin: undefined, sort: '-window', replay: undefined },
+  ...{ gaps: undefined, volumeMin: undefined, sort: 'books', replay: undefined },
 };
 
 test.each<[string, BrowseQuery]>([

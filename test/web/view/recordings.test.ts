@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const FIRST_MS = Date.UTC(2026, 0, 1);
 const QUERY: BrowseQuery = {
   ...{ coin: undefined, timeframe: undefined, date: '', search: '', recorded: undefined, winner: undefined },
-  ...{ gaps: undefined, volumeMin: undefined, sort: '-window', replay: undefined },
+  ...{ gaps: undefined, volumeMin: undefined, sort: 'books', replay: undefined },
 };
 /** More than a request of midpoints may have. */
 const SHOWN = 60;
@@ -72,8 +72,11 @@ function started(query: Partial<BrowseQuery> = {}, granted = ['markets', 'quotes
         market.startTime.startsWith(date) &&
         (recorded === null || isRecorded(market) === (recorded === 'true')),
     );
+    if (text !== '' && searchParams.get('sort') === 'books')
+      found.sort((a, b) => Number(isRecorded(b)) - Number(isRecorded(a)));
     const [skip, limit] = [Number(searchParams.get('skip')), Number(searchParams.get('limit'))];
-    return { data: found.slice(skip, skip + limit), pagination: { hasMore: skip + limit < found.length } };
+    const totals = searchParams.has('totals') && { total: found.length, recorded: found.filter(isRecorded).length };
+    return { data: found.slice(skip, skip + limit), pagination: { hasMore: skip + limit < found.length, ...totals } };
   };
   const recordings = new Recordings(
     { ...QUERY, ...query },
@@ -124,7 +127,7 @@ test('shows the first coin: its days, and its markets with midpoints of those th
   expect(asked.map((path) => path.replace(/(&markets=).*/, '$1…'))).toEqual([
     '/v1/coins',
     '/v1/btc/days',
-    '/v1/btc/markets?include=counts&recorded=true&limit=72&skip=0',
+    '/v1/btc/markets?include=counts&recorded=true&sort=books&limit=72&skip=0',
     '/v1/btc/midpoints?points=48&markets=…',
   ]);
 });
@@ -148,12 +151,12 @@ test('a search lists what the service finds, and what is chosen next replaces it
   recordings.choose({ search: 'btc-7' });
   await settle();
   expect(rows()).toEqual(['btc-71', 'btc-7', 'btc-70']);
-  // Every coin is asked, that of the page first: for recorded markets, and then for the others.
-  expect(
-    asked
-      .filter((path) => path.includes('search='))
-      .map((path) => /v1\/(\w+).*recorded=(\w+)/.exec(path)!.slice(1).join(' ')),
-  ).toEqual(['btc true', 'eth true', 'btc false', 'eth false']);
+  // Every coin is asked once, that of the page first.
+  expect(asked.filter((path) => path.includes('search='))).toEqual(
+    ['btc', 'eth'].map(
+      (coin) => `/v1/${coin}/markets?include=counts&search=btc-7&sort=books&limit=100&skip=0&totals=true`,
+    ),
+  );
   recordings.choose({ search: '-7' });
   await settle();
   expect(rows()).toEqual(['btc-71', 'btc-7', 'eth-71', 'eth-7', 'btc-70', 'eth-70']);
@@ -173,9 +176,9 @@ const ofSearch = fc.record({
   recorded: fc.constantFrom(undefined, 'yes' as const, 'no' as const, 'all' as const),
 });
 
-test('A search lists the recorded matches of all coins before the others, those of the chosen coin first in both, each in the order of the service; it says when it leaves some out.', async () => {
+test('A search lists the recorded matches of all coins before the others, those of the chosen coin first in both, each in the order of the service; it counts them all, and asks a coin only for what is shown.', async () => {
   const check = async ({ markets, coin, recorded }: typeof ofSearch extends fc.Arbitrary<infer T> ? T : never) => {
-    const { served, recordings, settle, rows } = started({ coin, recorded, search: 'found' });
+    const { served, recordings, settle, rows, asked } = started({ coin, recorded, search: 'found' });
     const coins = ['btc', 'eth', 'sol'];
     for (const symbol of coins) served[symbol] = [];
     for (const [nth, one] of markets.entries()) {
@@ -196,8 +199,12 @@ test('A search lists the recorded matches of all coins before the others, those 
           conditionId.includes('found') && (wanted === undefined || snapshotCount === wanted),
       )
       .sort((a, b) => b.snapshotCount - a.snapshotCount || Number(b.symbol === coin) - Number(a.symbol === coin));
-    expect(rows()).toEqual(all.slice(0, 100).map(({ conditionId }) => conditionId));
-    expect(recordings.isCut).toBe(all.length > 100);
+    expect(recordings.found).toEqual({ markets: all.length, recordedMarkets: all.filter(isRecorded).length });
+    const before = asked.length;
+    // The last page before the second one.
+    for (const at of [all.length - 1, 150]) if (at > 100) await settle(at, at + 1);
+    expect(rows()).toEqual(all.map(({ conditionId }) => conditionId));
+    expect(asked.length - before).toBeLessThanOrEqual(12);
   };
   await fc.assert(fc.asyncProperty(ofSearch, check), { numRuns: 60 });
 });
@@ -290,7 +297,7 @@ test('Filters and the order are sent with the list, and the recorded markets of 
   recordings.choose({ winner: 'up', gaps: false, volumeMin: 1000, sort: '-volume', date: '2026-01-02' });
   await settle();
   expect(asked.findLast((path) => path.includes('/markets?'))).toBe(
-    '/v1/btc/markets?include=counts&recorded=true&date=2026-01-02&winner=up&gaps=false&volumeMin=1000&sort=-volume&limit=100&skip=0',
+    '/v1/btc/markets?include=counts&recorded=true&date=2026-01-02&winner=up&gaps=false&volumeMin=1000&sort=-volume&limit=100&skip=0&totals=true',
   );
   // Nothing is recorded there.
   recordings.choose({ ...QUERY, date: '2025-12' });

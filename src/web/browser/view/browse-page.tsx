@@ -73,16 +73,19 @@ function Failure({ recordings }: { readonly recordings: Recordings }) {
 }
 
 function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageContent) {
-  const isReplay = connection.settings.prefix !== '';
+  const { value: state } = connection.state;
   const { value: coins } = recordings.coins;
   const { value: days } = recordings.days;
   const { value: list } = recordings.markets;
-  const { date, search, timeframe, replay } = recordings.query.value;
+  const { date, search, timeframe, sort, replay } = recordings.query.value;
+  // Only the windows of markets are known at an earlier instant.
+  const isAsOf = clock !== undefined || replay !== undefined || (state.kind === 'ready' && !!state.connected?.key.asOf);
   if (coins === undefined) return null;
   const { coin } = recordings;
   if (coin === undefined) {
     return <p class="notice">Nothing is recorded here that this key may see: import recordings, or use another key.</p>;
   }
+  const hasRecorded = recordings.recorded === 'yes' || (list?.count && recordings.found?.recordedMarkets);
   const recorded = coins.find(({ symbol }) => symbol === coin);
   const timeframes = recorded?.timeframes ?? [];
   const marketHref = (market: { readonly symbol: string; readonly slug: string }) =>
@@ -108,7 +111,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
         />
         <SearchField search={search} choose={(text) => recordings.choose({ search: text, date: '' })} later={later} />
         <Fold summary={isFiltered(recordings.query.value) ? 'Filters (in use)' : 'Filters'}>
-          <Filters recordings={recordings} canSort={replay === undefined && !isReplay} />
+          <Filters recordings={recordings} canSort={!isAsOf} />
         </Fold>
       </div>
       <div class={search === '' ? 'browse' : 'browse found'}>
@@ -134,8 +137,8 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
               {titleOf(recordings)}
             </h2>
             {date !== '' && <ToolButton onClick={() => recordings.choose({ date: '' })}>Show all</ToolButton>}
-            {list?.count !== undefined && search !== '' && recordings.isCut && (
-              <p class="quiet small">To see others, search for more of a slug.</p>
+            {hasRecorded && sort === 'books' && !isAsOf && (
+              <p class="quiet small">Latest first; nearly empty recordings (under 1 %) last</p>
             )}
           </div>
           {list && (
@@ -176,27 +179,19 @@ function Listed(content: MarketListContent) {
 function titleOf(recordings: Recordings): string {
   const { date, search } = recordings.query.value;
   const what = search !== '' ? `Search “${search}”` : date === '' ? 'All days' : dateText(date);
-  const counts =
-    search === '' ? recordings.days.value && totalsOf(recordings.days.value, date) : foundCounts(recordings);
+  // The first page of a search counts it.
+  recordings.changes.value;
+  const counts = search === '' ? recordings.days.value && totalsOf(recordings.days.value, date) : recordings.found;
   if (counts === undefined) return what;
   const { markets: all, recordedMarkets } = counts;
   const recorded = recordedMarkets === all ? 'all' : recordedMarkets === 0 ? 'none' : numberText(recordedMarkets);
-  const first = search !== '' && recordings.isCut ? 'the first ' : '';
-  return `${what}: ${first}${countText(all, 'market')}, ${recorded} recorded`;
-}
-
-/** The counts of the one page of a search; undefined before it is loaded. */
-function foundCounts({ markets, changes }: Recordings) {
-  changes.value;
-  const list = markets.value;
-  if (list?.count === undefined) return undefined;
-  const rows = Array.from({ length: list.count }, (_, nth) => list.row(nth));
-  return { markets: list.count, recordedMarkets: rows.filter((row) => row?.snapshotCount).length };
+  return `${what}: ${countText(all, 'market')}, ${recorded} recorded`;
 }
 
 const NO_FILTERS = { recorded: undefined, winner: undefined, gaps: undefined, volumeMin: undefined } as const;
 const VOLUMES = [1000, 10_000, 100_000, 1_000_000];
 const SORTS: readonly (readonly [MarketSort, string])[] = [
+  ['books', 'books first'],
   ['-window', 'latest first'],
   ['window', 'earliest first'],
   ...(['slug', 'winner', 'strike', 'final', 'snapshots', 'recorded', 'volume'] as const).flatMap((name) => [
@@ -212,12 +207,12 @@ function isFiltered(query: BrowseQuery): boolean {
 /** The filters of the list, and its order. */
 function Filters({ recordings, canSort }: { readonly recordings: Recordings; readonly canSort: boolean }) {
   const query = recordings.query.value;
-  const { search, winner, gaps, volumeMin, sort } = query;
+  const { winner, gaps, volumeMin, sort } = query;
   return (
     <div class="row filters small">
       <Select
         label="Books"
-        options={optionsOf({ yes: 'recorded', no: 'without', all: search === '' ? 'all' : 'recorded first' })}
+        options={optionsOf({ yes: 'recorded', no: 'without', all: 'all' })}
         chosen={recordings.recorded}
         choose={(recorded) => recordings.choose({ recorded })}
       />

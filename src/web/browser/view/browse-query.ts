@@ -40,7 +40,7 @@ export function readBrowseQuery(query: string): BrowseQuery {
     winner: (['up', 'down'] as const).find((value) => value === values.get('winner')),
     gaps: ({ true: true, false: false } as const)[values.get('gaps') ?? ''],
     volumeMin: /^[1-9]\d{0,14}$/.test(values.get('volume') ?? '') ? Number(values.get('volume')) : undefined,
-    sort: MARKET_SORTS.find((value) => value === values.get('sort')) ?? '-window',
+    sort: MARKET_SORTS.find((value) => value === values.get('sort')) ?? 'books',
     replay: values.get('replay') || undefined,
   };
 }
@@ -53,7 +53,7 @@ export function writeBrowseQuery(query: BrowseQuery): string {
   if (timeframe !== undefined) values.set('tf', timeframe);
   if (date !== '') values.set('date', date);
   if (search !== '') values.set('search', search);
-  const filters = { recorded, winner, gaps, volume: volumeMin, sort: sort === '-window' ? undefined : sort };
+  const filters = { recorded, winner, gaps, volume: volumeMin, sort: sort === 'books' ? undefined : sort };
   for (const [name, value] of Object.entries(filters)) if (value !== undefined) values.set(name, String(value));
   if (replay !== undefined) values.set('replay', replay);
   return values.size === 0 ? '' : `?${values}`;

@@ -155,10 +155,11 @@ export function CalendarView({ days, chosen, choose }: CalendarContent) {
           <i class="day level-0" /> no books
         </span>
         <span>
+          1{' '}
           {Array.from({ length: LEVELS }, (_, level) => (
             <i key={level} class={`day level-${level + 1}`} />
-          ))}
-          up to {countText(mostOfDay, 'market')} a day
+          ))}{' '}
+          {countText(mostOfDay, 'market')} a day
         </span>
         {days.some(({ marketsWithGaps }) => marketsWithGaps > 0) && (
           <span>

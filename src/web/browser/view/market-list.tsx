@@ -6,7 +6,7 @@ import type { MarketSort } from '../../../domain/market-sort.ts';
 import type { marketState } from '../../../domain/market-state.ts';
 import { numberText } from '../../texts.ts';
 import { windowText } from './date-texts.ts';
-import type { PagedRows } from './paged-rows.ts';
+import { PAGE_ROWS, type PagedRows } from './paged-rows.ts';
 import { priceText } from './price-text.ts';
 import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
 import { contentPx, type ListSize, type RowWindow, rowWindow, scrolledTo, seenRows } from './row-window.ts';
@@ -22,6 +22,8 @@ const AROUND = 6;
 interface ShownRow extends Pick<MarketListContent, 'href' | 'stateOf' | 'nowMs'> {
   readonly market: ListedMarket;
   readonly midpoints: Midpoints | undefined;
+  /** The searched text. */
+  readonly search: string;
 }
 
 type SortedBy = 'window' | 'winner' | 'strike' | 'final' | 'snapshots' | 'recorded' | 'volume';
@@ -32,10 +34,8 @@ interface Column {
   readonly heading: string;
   /** The value that rows are sorted by. A picture has no order. */
   readonly sort?: SortedBy;
-  /** The column is hidden until a row has a value; undefined: it never is. */
-  readonly hasValue?: (market: ListedMarket) => boolean;
-  /** The column is only in a search, and hidden until two rows differ in this. */
-  readonly differs?: (market: ListedMarket) => string;
+  /** Says whether the column is shown with these rows, those that are seen and the next ones; undefined: it always is. */
+  readonly isSeen?: (markets: readonly ListedMarket[], recordings: Recordings) => boolean;
   readonly cell: (row: ShownRow) => ComponentChildren;
 }
 
@@ -44,11 +44,11 @@ const COLUMNS: readonly Column[] = [
     name: 'name',
     heading: 'Market (UTC)',
     sort: 'window',
-    cell: ({ market, href }) => {
+    cell: ({ market, search, href }) => {
       const { day, times } = windowText(market.startTime, market.endTime);
       return (
         <a href={href(market)} tabIndex={-1} title={market.slug}>
-          {day} <strong>{times}</strong> <span class="slug quiet">{market.slug}</span>
+          {day} <strong>{times}</strong> <span class="slug quiet">{marked(market.slug, search.toLowerCase())}</span>
         </a>
       );
     },
@@ -56,19 +56,20 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'coin',
     heading: 'Coin',
-    differs: ({ symbol }) => symbol,
+    isSeen: (_, { query, coins }) => query.value.search !== '' && coins.value!.length > 1,
     cell: ({ market }) => market.symbol.toUpperCase(),
   },
   {
     name: 'length',
     heading: 'Length',
-    differs: ({ timeframe }) => timeframe,
+    isSeen: (markets, { query }) =>
+      query.value.search !== '' && new Set(markets.map(({ timeframe }) => timeframe)).size > 1,
     cell: ({ market }) => market.timeframe,
   },
   {
     name: 'mid',
-    heading: 'Up mid',
-    hasValue: isRecorded,
+    heading: 'Up midpoint',
+    isSeen: (markets) => markets.some(isRecorded),
     cell: ({ market, midpoints, nowMs }) =>
       market.recordedSeconds === 0 ? (
         <NotRecorded />
@@ -86,14 +87,14 @@ const COLUMNS: readonly Column[] = [
     name: 'number coin-price',
     heading: 'Strike',
     sort: 'strike',
-    hasValue: ({ priceStart }) => priceStart !== null,
+    isSeen: (markets) => hasOften(markets, ({ priceStart }) => priceStart),
     cell: ({ market: { priceStart } }) => (priceStart === null ? <NotRecorded /> : priceText(priceStart)),
   },
   {
     name: 'number coin-price',
     heading: 'Final',
     sort: 'final',
-    hasValue: ({ priceEnd }) => priceEnd !== null,
+    isSeen: (markets) => hasOften(markets, ({ priceEnd }) => priceEnd),
     cell: ({ market: { priceEnd } }) => (priceEnd === null ? <NotRecorded /> : priceText(priceEnd)),
   },
   {
@@ -106,14 +107,14 @@ const COLUMNS: readonly Column[] = [
     name: 'number part',
     heading: 'Recorded (s)',
     sort: 'recorded',
-    hasValue: isRecorded,
+    isSeen: (markets) => markets.some(isRecorded),
     cell: ({ market }) => (isRecorded(market) ? <Recorded market={market} /> : <NotRecorded />),
   },
   {
     name: 'number volume',
     heading: 'Volume ($)',
     sort: 'volume',
-    hasValue: ({ volume }) => volume !== null,
+    isSeen: (markets) => markets.some(({ volume }) => volume !== null),
     cell: ({ market: { volume } }) => (volume === null ? <NotRecorded /> : numberText(Math.round(volume))),
   },
 ];
@@ -152,13 +153,10 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   const { rowPx, viewPx } = size;
   const { sort, search } = recordings.query.value;
   const indexes = Array.from({ length: end - first }, (_, i) => first + i);
-  const markets = indexes.flatMap((index) => list.row(index) ?? []);
-  const isSeen = ({ hasValue, differs }: Column) =>
-    differs === undefined
-      ? hasValue === undefined || markets.some(hasValue)
-      : search !== '' && new Set(markets.map(differs)).size > 1;
+  const markets = Array.from({ length: PAGE_ROWS }, (_, i) => list.row(first + i)).filter((row) => row !== undefined);
   const columns = COLUMNS.filter(
-    (column) => filled.current.has(column) || (isSeen(column) && filled.current.add(column)),
+    (column) =>
+      filled.current.has(column) || ((column.isSeen?.(markets, recordings) ?? true) && filled.current.add(column)),
   );
   /** At least as many as are in the document at once. */
   const pool = Math.ceil(viewPx / rowPx) + 1 + 2 * AROUND;
@@ -267,7 +265,7 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
               columns={columns}
               market={list.row(index)}
               midpoints={list.row(index) && recordings.midpoints(list.row(index)!)}
-              {...{ href, stateOf, nowMs }}
+              {...{ search, href, stateOf, nowMs }}
             />
           ))}
         </tbody>
@@ -323,11 +321,8 @@ function MarketRow({ index, topPx, isAt, columns, market, ...shown }: MarketRowC
 }
 
 /** How many rows there are, after those that are visible where the list scrolls, unless all are: `21–32 of 1,000 markets`. */
-function placeText(
-  { count = 0, hasMore }: PagedRows<ListedMarket>,
-  seen: Pick<RowWindow, 'first' | 'end'> | undefined,
-): string {
-  const counted = `${hasMore ? 'at least ' : ''}${countText(count, 'market')}`;
+function placeText({ count = 0 }: PagedRows<ListedMarket>, seen: Pick<RowWindow, 'first' | 'end'> | undefined): string {
+  const counted = countText(count, 'market');
   return seen === undefined || seen.end - seen.first === count
     ? counted
     : `${numberText(seen.first + 1)}–${numberText(seen.end)} of ${counted}`;
@@ -335,6 +330,19 @@ function placeText(
 
 function isRecorded({ snapshotCount }: ListedMarket): boolean {
   return snapshotCount > 0;
+}
+
+/** Returns true if a tenth of the rows or more have a value: a column of dashes takes the place of others. */
+function hasOften(markets: readonly ListedMarket[], priceOf: (market: ListedMarket) => number | null): boolean {
+  const having = markets.filter((market) => priceOf(market) !== null).length;
+  return having > 0 && having * 10 >= markets.length;
+}
+
+/** A slug in which the searched text is marked. */
+function marked(slug: string, text: string): ComponentChildren {
+  const at = text === '' ? -1 : slug.indexOf(text);
+  if (at < 0) return slug;
+  return [slug.slice(0, at), <mark key={at}>{text}</mark>, slug.slice(at + text.length)];
 }
 
 /** `10 of 300`; with the reason of a zero. */

@@ -9,12 +9,14 @@ export interface RowPage<Row> {
   /** PAGE_ROWS at most. */
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
+  /** The number of rows of the list, where the page states it. */
+  readonly count?: number;
 }
 
 export interface PagedRowsOptions<Row> extends Pick<ShownValuesOptions<number, RowPage<Row>>, 'later' | 'onChange'> {
   /** Loads the page that begins with the row of index `skip`. Rejects if `signal` is aborted. */
   loadPage(skip: number, signal: AbortSignal): Promise<RowPage<Row>>;
-  /** The number of rows; undefined if only the pages show it. */
+  /** The number of rows; undefined if only the first page states it. */
   readonly count: number | undefined;
 }
 
@@ -22,8 +24,6 @@ export interface PagedRowsOptions<Row> extends Pick<ShownValuesOptions<number, R
 export class PagedRows<Row> {
   readonly #pages: ShownValues<number, RowPage<Row>>;
   #count: number | undefined;
-  /** True: `count` is only known to be at least as large. */
-  hasMore = false;
 
   constructor({ loadPage, count, later, onChange }: PagedRowsOptions<Row>) {
     this.#count = count;
@@ -41,10 +41,7 @@ export class PagedRows<Row> {
     });
   }
 
-  /**
-   * The number of rows. Without a known number it is undefined before the first page, and larger than what is loaded while more rows
-   * follow. A page that shows that the list became shorter or longer corrects it.
-   */
+  /** The number of rows; undefined before it is known. A page that shows that the list became shorter or longer corrects it. */
   get count(): number | undefined {
     return this.#count;
   }
@@ -76,9 +73,9 @@ export class PagedRows<Row> {
     this.#pages.clear();
   }
 
-  #countWith(number: number, { rows, hasMore }: RowPage<Row>): void {
+  #countWith(number: number, { rows, hasMore, count }: RowPage<Row>): void {
     const end = number * PAGE_ROWS + rows.length;
-    this.hasMore = hasMore && (this.hasMore || end + 1 > (this.#count ?? 0));
+    this.#count = count ?? this.#count;
     if (hasMore) this.#count = Math.max(this.#count ?? 0, end + 1);
     else this.#count = rows.length > 0 ? end : Math.min(this.#count ?? 0, end);
   }

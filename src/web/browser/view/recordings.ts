@@ -4,7 +4,7 @@ import type { MidpointsResource } from '../../../domain/midpoints.ts';
 import type { CoinResource } from '../../../domain/recorded-coin.ts';
 import type { DayResource } from '../../../domain/recorded-day.ts';
 import type { BrowseQuery } from './browse-query.ts';
-import { totalsOf } from './calendar.ts';
+import { type DayTotals, totalsOf } from './calendar.ts';
 import type { Connection } from './connection.ts';
 import type { Later } from './later.ts';
 import { PAGE_ROWS, PagedRows, type RowPage } from './paged-rows.ts';
@@ -74,8 +74,10 @@ export class Recordings {
   /** Changes with each change of rows and midpoints. */
   readonly changes: ReadonlySignal<number> = this.#changes;
   readonly #midpoints: ShownValues<string, Midpoints>;
-  /** True: more markets match the search than the list has. */
-  isCut = false;
+  /** The totals of a list that the days do not count; undefined before its first page. */
+  found: Pick<DayTotals, 'markets' | 'recordedMarkets'> | undefined;
+  /** The parts of such a list. */
+  #groups: readonly FoundGroup[] = [];
   #load = new AbortController();
   #cancelRetry: (() => void) | undefined;
   #cancelRecount: (() => void) | undefined;
@@ -173,37 +175,61 @@ export class Recordings {
   #list(): void {
     const { search } = this.#query.peek();
     const count = search === '' ? this.#count() : undefined;
-    const load = async (coin: string, skip: number, limit: number, aborted: AbortSignal, recorded = this.recorded) =>
-      await this.#deps.connection.get<MarketPage>(
-        `/v1/${coin}/markets?include=counts${this.#filters(recorded)}&limit=${limit}&skip=${skip}`,
-        { signal: aborted },
-      );
+    this.found = undefined;
     this.#markets.value = new PagedRows<ListedMarket>({
       ...{ count, later: this.#deps.later },
       loadPage: async (skip, aborted) => {
-        if (search !== '') return await this.#found((coin, recorded) => load(coin, 0, PAGE_ROWS, aborted, recorded));
-        const limit = Math.min(PAGE_ROWS, (count ?? Infinity) - skip);
-        const { data, pagination } = await load(this.coin!, skip, limit, aborted);
+        const load: LoadMarkets = async (coin, from, limit, totals = '') =>
+          await this.#deps.connection.get<MarketPage>(
+            `/v1/${coin}/markets?include=counts${this.#filters()}&limit=${limit}&skip=${from}${totals}`,
+            { signal: aborted },
+          );
+        if (count === undefined) return await this.#found(skip, load);
+        const limit = Math.min(PAGE_ROWS, count - skip);
+        const { data, pagination } = await load(this.coin!, skip, limit);
         // Markets were added or deleted since the days were counted.
-        const isOther = count !== undefined && (data.length < limit || (pagination.hasMore && skip + limit >= count));
-        if (isOther) this.#recount();
-        return { rows: data, hasMore: pagination.hasMore && skip + limit < (count ?? Infinity) };
+        if (data.length < limit || (pagination.hasMore && skip + limit >= count)) this.#recount();
+        return { rows: data, hasMore: pagination.hasMore && skip + limit < count };
       },
       onChange: () => this.#changed(),
     });
   }
 
-  /** One page: the recorded matches before the others, both by coin, the chosen one first, and then in the order of the list. */
-  async #found(load: (coin: string, recorded: Recorded) => Promise<MarketPage>): Promise<RowPage<ListedMarket>> {
-    const coins = this.#coins
-      .peek()!
-      .toSorted((a, b) => Number(b.symbol === this.coin) - Number(a.symbol === this.coin));
-    const groups = this.recorded === 'all' ? (['yes', 'no'] as const) : [this.recorded];
-    const asked = groups.flatMap((recorded) => coins.map(async ({ symbol }) => await load(symbol, recorded)));
-    const pages = await Promise.all(asked);
-    const found = pages.flatMap(({ data }) => data);
-    this.isCut = found.length > PAGE_ROWS || pages.some(({ pagination }) => pagination.hasMore);
-    return { rows: found.slice(0, PAGE_ROWS), hasMore: false };
+  /**
+   * A page of a list that the days do not count. A search is of all coins, the chosen one first; ordered by books it has the recorded markets of
+   * all coins before the others.
+   */
+  async #found(skip: number, load: LoadMarkets): Promise<RowPage<ListedMarket>> {
+    const { search, sort } = this.#query.peek();
+    if (skip === 0) {
+      const coins = this.#coins.peek()!.map(({ symbol }) => symbol);
+      const asked = search === '' ? [] : coins.filter((coin) => coin !== this.coin);
+      const firsts = await Promise.all(
+        [this.coin!, ...asked].map(async (coin) => ({ coin, ...(await load(coin, 0, PAGE_ROWS, '&totals=true')) })),
+      );
+      const halves = firsts.map(({ coin, data, pagination: { total = 0, recorded = 0 } }) => {
+        const split = sort === 'books' ? recorded : total;
+        return [
+          { coin, data, from: 0, to: split },
+          { coin, data, from: split, to: total },
+        ] as const;
+      });
+      this.#groups = [...halves.map(([recorded]) => recorded), ...halves.map(([, others]) => others)];
+      const sum = (name: 'total' | 'recorded') =>
+        firsts.reduce((before, { pagination }) => before + (pagination[name] ?? 0), 0);
+      this.found = { markets: sum('total'), recordedMarkets: sum('recorded') };
+    }
+    const parts: (readonly ListedMarket[] | Promise<MarketPage>)[] = [];
+    let before = 0;
+    for (const { coin, data, from, to } of this.#groups) {
+      const first = from + Math.max(0, skip - before);
+      const end = Math.min(to, from + skip + PAGE_ROWS - before);
+      before += to - from;
+      if (first < end) parts.push(end <= data.length ? data.slice(first, end) : load(coin, first, end - first));
+    }
+    const loaded = await Promise.all(parts);
+    const rows = loaded.flatMap((part) => ('data' in part ? part.data : part));
+    return { rows, hasMore: skip + PAGE_ROWS < before, count: before };
   }
 
   /** The number of markets in the list; undefined if the days do not say it. */
@@ -215,9 +241,9 @@ export class Recordings {
   }
 
   /** The parameters of the list. */
-  #filters(chosen: Recorded): string {
+  #filters(): string {
     const { date, search, winner, gaps, volumeMin, sort } = this.#query.peek();
-    const recorded = { yes: true, no: false, all: undefined }[chosen];
+    const recorded = { yes: true, no: false, all: undefined }[this.recorded];
     const values = { recorded, search, date, winner, gaps, volumeMin, sort: sort === '-window' ? '' : sort };
     const given = Object.entries(values).flatMap(([name, value]) =>
       value === undefined || value === '' ? [] : `&${name}=${encodeURIComponent(value)}`,
@@ -276,7 +302,17 @@ export class Recordings {
 /** Parts of answers of /v1. */
 interface MarketPage {
   readonly data: readonly ListedMarket[];
-  readonly pagination: { readonly hasMore: boolean };
+  readonly pagination: { readonly hasMore: boolean; readonly total?: number; readonly recorded?: number };
+}
+
+type LoadMarkets = (coin: string, from: number, limit: number, totals?: string) => Promise<MarketPage>;
+
+/** Consecutive markets of a coin's list, and its first page. */
+interface FoundGroup {
+  readonly coin: string;
+  readonly data: readonly ListedMarket[];
+  readonly from: number;
+  readonly to: number;
 }
 
 /** The coins with recorded markets, then the others; each by name. */

@@ -32,8 +32,8 @@ export function SearchField({ search, choose, later }: SearchFieldContent) {
         ref={input}
         class="input"
         type="search"
-        aria-label="Search by slug or conditionId"
-        placeholder="Slug or conditionId"
+        aria-label="Search by coin, slug or conditionId"
+        placeholder="Coin, slug like btc-updown-5m, or ID"
         maxLength={SEARCH_CHARS_MAX}
         spellcheck={false}
         autocomplete="off"
