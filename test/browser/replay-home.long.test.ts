@@ -85,7 +85,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
   });
 
-  test('draws what is later than the clock as not yet there, says when the market ends, and names its state in a badge', async () => {
+  test('draws what is later than the clock as not yet there, says when the market ends where there is room, and names its state in a badge', async () => {
     const records = [sampleMarket(), sampleSnapshot(), sampleSnapshot({ timestamp: '2026-04-16T07:12:00.000Z' })];
     await using replaying = await startReplaying((archive) => importRecords(archive, records), {
       pages: () => viewSite({ access: 'open', tokens: undefined, isReplay: true }),
@@ -108,13 +108,19 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     const written = await page.evaluate<string[]>('written');
     expect(written).toContain('ends 07:15:00');
     expect(written).not.toContain('no book recorded');
+    // On a phone the price of the instant is there; the badge says when the market ends.
+    await page.setViewportSize({ width: 375, height: 812 });
+    await page.evaluate('(written.length = 0)');
+    await until(page, "written.includes('not yet')");
+    expect(await page.evaluate<string[]>('written')).not.toContain('ends 07:15:00');
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.locator('.moves .badge:text-is("Replay · paused")').waitFor();
     clock.resume();
     await page.locator('.moves .badge:text-is("Replay · 1×")').waitFor();
     expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
   });
 
-  test('is readable on a phone, with accounts, addresses and commands', async () => {
+  test('is readable on a phone, with accounts, addresses and commands, and buttons of one height', async () => {
     await using replaying = await startReplaying((archive) =>
       importRecords(archive, [sampleMarket(), sampleSnapshot()]),
     );
@@ -125,6 +131,8 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await page.goto(origin);
     await setAppearance(page, SIZES.phone!, 'light');
     expect([await cutOff(page), await overflowing(page)]).toEqual([[], []]);
+    const first = "[...document.querySelectorAll('.steer:first-of-type .button')].map((one) => one.offsetHeight)";
+    expect(new Set(await page.evaluate<number[]>(first)).size).toBe(1);
     // Each address, and each list of commands, has a button that copies it.
     const copied =
       "[...document.querySelectorAll('[data-copy]')].map(({ dataset }) => document.querySelector(dataset.copy).textContent)";

@@ -9,14 +9,14 @@ export function MarketFigure({ shown, isLazy = false }: { shown: ShownMarket; is
   const { path, narrowPath, title } = shown;
   return (
     <figure class="market-picture">
+      <figcaption class="quiet small">
+        A recorded market. Each row is a price of up, from 0 to 1: <span class="outcome up">blue</span> shares wait to
+        buy, <span class="outcome down">orange</span> ones to sell; the stronger the colour, the more.
+      </figcaption>
       <picture>
         <source media="(max-width: 40rem)" srcset={narrowPath} width={NARROW.width} height={NARROW.height} />
         <img src={path} alt={title} width={WIDE.width} height={WIDE.height} loading={isLazy ? 'lazy' : undefined} />
       </picture>
-      <figcaption class="quiet small">
-        One of the recorded markets, drawn by this service: each row is a price, and the stronger its colour, the more
-        shares rest there.
-      </figcaption>
     </figure>
   );
 }

@@ -52,8 +52,8 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
         </div>
         <div>
           <p class="lead">
-            Every snapshot of short-horizon prediction markets with its time, every gap stated, nothing later than the
-            instant you ask for: over a read-only HTTP API.
+            A read-only HTTP API has every recorded snapshot of these prediction markets, with its time and every gap.
+            Ask for an instant, and nothing later is in the answer.
           </p>
           <p class="row">
             {hasAccounts && (

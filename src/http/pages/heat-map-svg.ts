@@ -43,7 +43,7 @@ type Layout = Readonly<typeof WIDE>;
 /** For a phone: without a heading and a legend. */
 export const NARROW: Layout = {
   ...{ width: 420, height: 340, timeLabelsMax: 4, hasTexts: false },
-  area: { left: 34, top: 10, width: 350, height: 280 },
+  area: { left: 34, top: 10, width: 368, height: 280 },
 };
 const { area: AREA } = WIDE;
 /** The width of a colour in the legend, in pixels. */

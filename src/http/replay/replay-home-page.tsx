@@ -101,7 +101,7 @@ export function replayHomePage({ version, description, addresses, shown, command
         <Copyable id="moves" label="Copy" text={commands.steer.join('\n')} />
       </details>
       <p class="quiet small">
-        Version {version} · <a href="/healthz">Liveness</a> · <a href="/readyz">Readiness</a>
+        Version {version} · <a href="/healthz">Is it running?</a> · <a href="/readyz">Is it ready?</a>
       </p>
     </>
   );
@@ -198,7 +198,7 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
       </div>
       <form class="row time-bar" method="post" action="/">
         <input type="hidden" name="replay" value={id} />
-        <span>{from.slice(0, 16).replace('T', ' ')}</span>
+        <span>{from.slice(0, 16).replace('T', ' ')} UTC</span>
         <input
           type="range"
           name="now"
@@ -209,7 +209,7 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
           max={Date.parse(to)}
           step={SCRUB_STEP_MS}
         />
-        <span>{to.slice(0, 16).replace('T', ' ')}</span>
+        <span>{to.slice(0, 16).replace('T', ' ')} UTC</span>
         <noscript>
           <button class="button small" type="submit">
             Go there
@@ -232,9 +232,9 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
       <Facts
         isCard={false}
         facts={{
-          'Traded now': <ul data-fact="pages">{pages.length === 0 ? <li>none</li> : pages.map(PageLink)}</ul>,
           Clients: <span data-fact="clients">{clients}</span>,
           ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
+          'Traded now': <ul data-fact="pages">{pages.length === 0 ? <li>none</li> : pages.map(PageLink)}</ul>,
           'Replay ID': <code>{id}</code>,
         }}
       />

@@ -56,6 +56,9 @@ test('the page of a process that replays names its replays, their clocks and the
   expect(text).toMatch(
     />CLOB<.*?\/clob<.*?the venue’s order books.*?>Gamma<.*?list of markets.*?>RTDS<.*?prices of coins/,
   );
+  // What is looked at most is before a list that may be long.
+  expect(text.indexOf('data-fact="clients"')).toBeLessThan(text.indexOf('data-fact="pages"'));
+  expect(text).toMatch(/2026-04-16 \d\d:\d\d UTC</);
   // This answer too has nothing later than the clock.
   expect(text).not.toContain(LATER.slug);
   replay.clock.seek(START_MS + 650_000);

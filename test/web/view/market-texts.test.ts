@@ -48,8 +48,8 @@ test('an instant and a title have the date where the day differs from that of th
 
 describe('the recorded part of a market', () => {
   const [start, end] = ['2026-04-16T08:05:00.000Z', '2026-04-16T08:10:00.000Z'];
-  const text = (up: number, down: number, last = '2026-04-16T08:09:15.000Z') => {
-    const counts = { oneSided: 0, crossed: 0, last };
+  const text = (up: number, down: number, last = '2026-04-16T08:09:15.000Z', oneSided = 0) => {
+    const counts = { oneSided, crossed: 0, last };
     const outcomes = ([up, down] as const).map((recordedSeconds, nth) => {
       return { ...counts, outcome: nth === 0 ? 'up' : 'down', count: recordedSeconds < 0 ? 0 : 5, recordedSeconds };
     });
@@ -70,6 +70,12 @@ describe('the recorded part of a market', () => {
       expect(text(up, down)).toBe(expected);
     },
   );
+
+  test('says how many books have one side only', () => {
+    expect(text(300, 300, undefined, 73)).toBe(
+      'recorded 300 s of 300 s, 10 snapshots, no gaps, 146 with one side only',
+    );
+  });
 
   test('says that all books are of before the window, and until when', () => {
     expect(text(0, 0, '2026-04-15T09:11:30.500Z')).toBe(

@@ -28,6 +28,8 @@ const PIXELS_PER_PRICE = 42;
 /** Around their point, in CSS pixels. */
 const MARKS = { buy: 'M0 -7l6 11h-12z', sell: 'M0 7l6 -11h-12z', open: 'M0 -7l6 7l-6 7l-6 -7z' };
 const BUBBLE_RADIUS = { least: 2.5, unknown: 4, most: 12 };
+/** The largest bubble of a narrow plot is this part of it: larger ones would hide the book below them. */
+const BUBBLE_PART = 1 / 60;
 
 /** A band with the books of an outcome. The cells of its heat map are drawn below it. */
 export class BookPanel {
@@ -93,10 +95,11 @@ export class BookPanel {
     const shown = (this.#lines?.trades?.columns ?? []).filter(({ fromMs, toMs }) => toMs >= min && fromMs < max);
     const sides = shown.flatMap(({ traded }) => traded?.sides ?? []);
     const most = sides.reduce((largest, { shares }) => Math.max(largest, shares), 0);
+    const { least, unknown, most: widest } = BUBBLE_RADIUS;
+    const largest = Math.min(widest, plot.width * BUBBLE_PART);
     for (const { fromMs, toMs, traded } of shown) {
       const sum = traded?.sides.find((one) => one.side === side);
       if (sum === undefined) continue;
-      const { least, unknown, most: largest } = BUBBLE_RADIUS;
       const sized = sum.shares === 0 ? unknown : least + (largest - least) * Math.sqrt(sum.shares / most);
       const radius = sized * uPlot.pxRatio;
       const x = plot.valToPos((fromMs + toMs + 1) / 2, 'x', true);

@@ -138,7 +138,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
             </h2>
             {date !== '' && <ToolButton onClick={() => recordings.choose({ date: '' })}>Show all</ToolButton>}
             {hasRecorded && sort === 'books' && !isAsOf && (
-              <p class="quiet small">Latest first; nearly empty recordings (under 1 %) last</p>
+              <p class="quiet small">Latest first, nearly empty ones (under 1 %) last</p>
             )}
           </div>
           {list && (

@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { type BandFrame, plotBand, writeTag } from './plot-band.ts';
+import { AXIS_MIN, type BandFrame, plotBand, writeTag } from './plot-band.ts';
 import { priceText } from './price-text.ts';
 import type { ReferencePrices } from './reference-prices.ts';
 import type { Span } from './span.ts';
@@ -20,7 +20,6 @@ const PIXELS_PER_PRICE = 34;
 /** Room above and below the prices, as a part of their range. */
 const MARGIN = 0.1;
 const TAG_HEIGHT = 16;
-const AXIS_MIN = 60;
 
 /** Makes a band for a coin's price: filled up to the strike, in the colour of the outcome that wins with it. Its axis is at the right. */
 export function coinStrip(element: HTMLElement, frame: BandFrame, height: number, shown: () => CoinPrices): uPlot {
@@ -52,11 +51,13 @@ export function coinStrip(element: HTMLElement, frame: BandFrame, height: number
         return { ...tag, y };
       });
   };
-  // Without room beside the plot the range of the prices is in the name: nothing covers the last minute.
+  // Without room beside the plot the range of the prices is in the name: nothing covers the last minute. Else the name says what the tags are.
   const hasAxis = frame.right >= AXIS_MIN;
   return plotBand(element, frame, {
     name({ scales: { coin } }) {
-      return `${hasAxis || !coin?.min ? '' : `${priceText(coin.min)} – ${priceText(coin.max!)}, `}${shown().name}`;
+      const { name, strike, final } = shown();
+      const range = coin?.min ? `${priceText(coin.min)} – ${priceText(coin.max!)}, ` : '';
+      return (hasAxis ? `${strike ? '┅ strike, ' : ''}${final ? '┈ final price, ' : ''}` : range) + name;
     },
     height,
     scales: { coin: { range: (_, low, high) => rangeOf(shown(), low, high) } },

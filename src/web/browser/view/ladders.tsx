@@ -30,7 +30,7 @@ export function Ladders({ explorer, shown }: MarketContent) {
           </select>
         </label>
       </div>
-      {ladders !== undefined ? (
+      {ladders &&
         outcomesOf(ladders.query.choice).map((outcome) => {
           const snapshot = ladders.snapshots.find((one) => one.outcome === outcome);
           const unknown = coverage && unknownText(coverage, outcome, ladders.query.atMs, snapshot, isOpen);
@@ -43,10 +43,7 @@ export function Ladders({ explorer, shown }: MarketContent) {
               startMs={state.startMs}
             />
           );
-        })
-      ) : (
-        <p class="quiet">Loading the book …</p>
-      )}
+        })}
     </div>
   );
 }

@@ -16,6 +16,8 @@ import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
 import { withReplay } from './view-address.ts';
 
+/** The place of the volume among the figures of a market: it has no distance from the strike, which is the first one. */
+const VOLUME = 3;
 const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
 
 /** A recorded market: its books over time, and the ladder at an instant. */
@@ -110,7 +112,7 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
       <a href={`/view${day}`}>
         All<span class="wide"> recordings of the day</span>
       </a>
-      {explorer.hasPicture.value && [linkTo(previous, '‹ Previous'), ' ', linkTo(next, 'Next ›')]}
+      {explorer.hasPicture.value && [linkTo(previous, '‹ Previous'), linkTo(next, 'Next ›')]}
     </nav>
   );
 }
@@ -120,10 +122,10 @@ function Recorded({ explorer }: Pick<MarketContent, 'explorer'>) {
   const { previous, next } = explorer.neighbours.value;
   return (
     <section class="card empty">
-      <h2>No order book of this market is recorded</h2>
-      <p>Nor are prices of its coin. The nearest recorded markets:</p>
+      <h2>No order book is recorded</h2>
       <p class="row">
-        {linkTo(previous)} {linkTo(next)}
+        {linkTo(previous)}
+        {linkTo(next)}
       </p>
     </section>
   );
@@ -136,23 +138,19 @@ function MarketFigures({ explorer, shown: { market, state } }: MarketContent) {
   const figures = [
     ['Strike', strike],
     [tick && `${name}, ${clockText(tick.timestampMs, state.startMs)}`, tick?.price],
-    ['Final price', final ?? (market.winner !== null && strike !== undefined ? 'not recorded' : undefined)],
-    ['Volume', explorer.hasPicture.value ? undefined : (market.volume ?? undefined), USD],
+    ['Final price', final ?? (market.winner !== null && strike !== undefined ? 'not recorded' : null)],
+    ['Volume', explorer.hasPicture.value ? null : market.volume, USD.format],
   ] as const;
   return (
     <dl class="row figures">
       {figures.map(
-        ([title, price, unit], nth) =>
-          price !== undefined && (
+        ([title, price, textOf = priceText], nth) =>
+          price != null && (
             <div key={nth} class="figure">
               <dt>{title}</dt>
               <dd title={typeof price === 'number' ? exactText(price) : price}>
-                {typeof price === 'number' ? (
-                  (unit?.format(price) ?? priceText(price))
-                ) : (
-                  <span class="quiet">{price}</span>
-                )}{' '}
-                {nth > 0 && !unit && typeof price === 'number' && strike !== undefined && (
+                {typeof price === 'number' ? textOf(price) : <span class="quiet">{price}</span>}{' '}
+                {nth % VOLUME > 0 && typeof price === 'number' && strike !== undefined && (
                   <span class={`outcome ${directionOf(strike, price)}`}>{distanceText(price, strike)}</span>
                 )}
               </dd>

@@ -6,7 +6,7 @@ import type { MarketSort } from '../../../domain/market-sort.ts';
 import type { marketState } from '../../../domain/market-state.ts';
 import { numberText } from '../../texts.ts';
 import { windowText } from './date-texts.ts';
-import { PAGE_ROWS, type PagedRows } from './paged-rows.ts';
+import type { PagedRows } from './paged-rows.ts';
 import { priceText } from './price-text.ts';
 import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
 import { contentPx, type ListSize, type RowWindow, rowWindow, scrolledTo, seenRows } from './row-window.ts';
@@ -34,7 +34,7 @@ interface Column {
   readonly heading: string;
   /** The value that rows are sorted by. A picture has no order. */
   readonly sort?: SortedBy;
-  /** Says whether the column is shown with these rows, those that are seen and the next ones; undefined: it always is. */
+  /** Says whether the column is shown with these rows; undefined: it always is. */
   readonly isSeen?: (markets: readonly ListedMarket[], recordings: Recordings) => boolean;
   readonly cell: (row: ShownRow) => ComponentChildren;
 }
@@ -114,7 +114,7 @@ const COLUMNS: readonly Column[] = [
     name: 'number volume',
     heading: 'Volume ($)',
     sort: 'volume',
-    isSeen: (markets) => markets.some(({ volume }) => volume !== null),
+    isSeen: (markets) => hasOften(markets, ({ volume }) => volume),
     cell: ({ market: { volume } }) => (volume === null ? <NotRecorded /> : numberText(Math.round(volume))),
   },
 ];
@@ -153,11 +153,14 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   const { rowPx, viewPx } = size;
   const { sort, search } = recordings.query.value;
   const indexes = Array.from({ length: end - first }, (_, i) => first + i);
-  const markets = Array.from({ length: PAGE_ROWS }, (_, i) => list.row(first + i)).filter((row) => row !== undefined);
-  const columns = COLUMNS.filter(
-    (column) =>
-      filled.current.has(column) || ((column.isSeen?.(markets, recordings) ?? true) && filled.current.add(column)),
-  );
+  const markets = indexes.flatMap((index) => list.row(index) ?? []);
+  const columns = COLUMNS.filter((column) => {
+    if (filled.current.has(column)) return true;
+    const isShown = column.isSeen?.(markets, recordings) ?? true;
+    // The first rows are drawn before their number is known.
+    if (isShown && viewPx > 0) filled.current.add(column);
+    return isShown;
+  });
   /** At least as many as are in the document at once. */
   const pool = Math.ceil(viewPx / rowPx) + 1 + 2 * AROUND;
 
@@ -333,8 +336,8 @@ function isRecorded({ snapshotCount }: ListedMarket): boolean {
 }
 
 /** Returns true if a tenth of the rows or more have a value: a column of dashes takes the place of others. */
-function hasOften(markets: readonly ListedMarket[], priceOf: (market: ListedMarket) => number | null): boolean {
-  const having = markets.filter((market) => priceOf(market) !== null).length;
+function hasOften(markets: readonly ListedMarket[], figureOf: (market: ListedMarket) => number | null): boolean {
+  const having = markets.filter((market) => figureOf(market) !== null).length;
   return having > 0 && having * 10 >= markets.length;
 }
 

@@ -50,7 +50,7 @@ export function coverageText(coverage: CoverageResource | undefined): string {
   if (gapCount > 0) parts.push(countText(gapCount, 'gap'));
   else if (coverage.windowSeconds - recordedSeconds < 1) parts.push('no gaps');
   for (const [kind, name] of [
-    ['oneSided', 'one-sided'],
+    ['oneSided', 'with one side only'],
     ['crossed', 'crossed'],
   ] as const) {
     const sum = outcomes.reduce((before, outcome) => before + outcome[kind], 0);

@@ -46,6 +46,8 @@ export interface BandContent {
 export const [BAND_ABOVE, BAND_BELOW] = [12, 4] as const;
 /** The middle of what is written above a band and of the dates below it, and the width of the name of a panel, at the right above it. */
 const [ABOVE, DATES_BELOW, NAME_WIDTH] = [-6.5, 30, 48] as const;
+/** Less room beside the plot has no axis: what is at the instant is above the plot then. */
+export const AXIS_MIN = 60;
 /** Two lines: the date is below the time. */
 export const TIME_AXIS_HEIGHT = 39;
 const DAY_MS = 86_400_000;
@@ -120,8 +122,8 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
             writeLabel(plot, colours, `${start[1]} ${at} ›`, end, ABOVE, end - NAME_WIDTH);
           }
           for (const [ms, event, fromBottom] of shownEvents(frame)) {
-            // The edge of the picture is no event.
-            if (ms <= time().from) continue;
+            // The edge of the picture is no event; without an axis the price of the instant is above.
+            if (ms <= time().from || (!fromBottom && right < AXIS_MIN)) continue;
             const place =
               fromBottom === undefined ? ([ABOVE, end - NAME_WIDTH] as const) : ([height - fromBottom, end] as const);
             writeLabel(plot, colours, event, plot.valToPos(ms, 'x') + 8, ...place);

@@ -33,7 +33,7 @@ export function SearchField({ search, choose, later }: SearchFieldContent) {
         class="input"
         type="search"
         aria-label="Search by coin, slug or conditionId"
-        placeholder="Coin, slug like btc-updown-5m, or ID"
+        placeholder="Coin, slug or ID"
         maxLength={SEARCH_CHARS_MAX}
         spellcheck={false}
         autocomplete="off"
