@@ -83,7 +83,7 @@ describe('Every page of the manual has only the script that copies, and shows HT
 });
 
 test('The manual has at most four pictures, of less than 150 kB, and a notebook.', async () => {
-  const shown = PAGES.flatMap(({ text }) => [...text.matchAll(/^!\[\w.+\]\((.+)\)$/gm)].map(([, name]) => name!));
+  const shown = PAGES.flatMap(({ text }) => [...text.matchAll(/^!\[\w.+\]\((\S+).*\)$/gm)].map(([, name]) => name!));
   const names = Object.keys(FILES);
   expect(shown.toSorted()).toEqual(names.filter((name) => !name.endsWith('.ipynb')));
   expect(shown.length).toBeLessThan(5);
@@ -295,4 +295,18 @@ test('the table of parameters has every query parameter', () => {
     [...page.matchAll(/^\| ((?:`\w+`(?:, )?)+) \| /gm)].flatMap(([, names]) => names!.match(/\w+/g)!),
   );
   for (const { query } of Object.values(ROUTES)) for (const name of query) expect([...described]).toContain(name);
+});
+
+test('A quotation of the manual that begins with a line in bold is folded under it, and a picture has its text as a caption.', () => {
+  const html = manualPage(
+    'x',
+    '',
+    '# X\n\n> **When**\n>\n> Text.\n\n> Said.\n\n![The keys](a.png "All of them.")\n',
+    false,
+  );
+  expect(html).toContain('<summary>When</summary>\n<p>Text.</p>\n</details>');
+  expect(html).toContain('<blockquote>\n<p>Said.</p>');
+  expect(html).toMatch(
+    /<p><img src="\/docs\/a\.png" alt="The keys"[^>]*><span class="quiet small">All of them\.<\/span><\/p>/,
+  );
 });

@@ -26,8 +26,8 @@ async function main(directory: string, manual: string): Promise<void> {
     }
     if (shown.picture === undefined) continue;
     const { file, height } = shown.picture;
-    // Tables have columns from this width on.
-    await setAppearance(page, { width: 1184, height: 900 }, 'light');
+    // The picture is as wide as the text of the manual: it is not shrunk.
+    await setAppearance(page, { width: 900, height: 900 }, 'light');
     const { x, y, width } = await page.evaluate<Box>(
       'document.querySelector(".with-menu > :last-child").getBoundingClientRect().toJSON()',
     );

@@ -101,8 +101,8 @@ function marked(html: string, search: string): string {
 }
 
 /**
- * A page for browsers, with a search of the manual. HTML in the Markdown is shown as text; links to other pages lead to their HTML, and pictures
- * have absolute paths.
+ * A page for browsers, with a search of the manual. HTML in the Markdown is shown as text; links to other pages lead to their HTML, pictures
+ * have absolute paths and captions, and a quotation that begins with a line in bold is folded under it.
  */
 export function manualPage(name: string, search: string, markdown: string, hasAccounts: boolean): string {
   let tables = 0;
@@ -116,6 +116,11 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
     .replaceAll('</table>', '</table></div>')
     .replaceAll(/<code.*?<\/code>/gs, (code) => code.replaceAll(UNBROKEN, '<span class="nowrap">$&</span>'))
     .replaceAll('<img src="', `<img src="${manualPath('')}`)
+    .replaceAll(/ title="([^"]*)"(.*?>)<\/p>/g, '$2<span class="quiet small">$1</span></p>')
+    .replaceAll(
+      /<blockquote>\s*<p><strong>(.*?)<\/strong><\/p>(.*?)<\/blockquote>/gs,
+      '<details class="card fold"><summary>$1</summary>$2</details>',
+    )
     .replaceAll(/<pre><code(.*?)<\/pre>/gs, (_, code: string) => {
       blocks += 1;
       const id = `code-${blocks}`;
