@@ -58,7 +58,7 @@ export function recorderText(screen: Screen, reading: RecorderReading, nowMs: In
   if (reading.status === undefined) return head;
   const { status } = reading;
   const windows = status.windows.filter(({ state }) => !DONE.has(state));
-  const facts = Object.entries(recorderFacts(status)).map(([name, text]) => `${name}: ${printable(text)}\n`);
+  const facts = Object.entries(recorderFacts(status)).map(([name, texts]) => `${name}: ${printable(texts.join(''))}\n`);
   return [
     head,
     titled(screen, SOCKET_COLUMNS(status.writtenMs), status.sockets, 'no sockets'),

@@ -50,6 +50,7 @@ export function Field({ label, children, refused, ...input }: FieldContent) {
   const { name } = input;
   const typed = refused?.typed.get(name) ?? undefined;
   const error = refused?.error instanceof RefusedField && refused.error.field === name ? refused.error : undefined;
+  const isCorrected = error?.corrected !== undefined;
   const id = `${name}-refused`;
   return (
     <label class="field">
@@ -58,13 +59,16 @@ export function Field({ label, children, refused, ...input }: FieldContent) {
         class="input"
         {...input}
         {...(typed !== undefined && { value: error?.corrected ?? typed })}
-        {...(error && { autofocus: true, 'aria-invalid': true, 'aria-describedby': id })}
+        {...(error && { autofocus: true, 'aria-invalid': !isCorrected, 'aria-describedby': id })}
       />
-      {error ? (
+      {isCorrected && (
+        <span id={id} class="hint" role="status">
+          We removed an invisible character from the {name}. Check it, then go on.
+        </span>
+      )}
+      {error && !isCorrected ? (
         <span id={id} class="refused" role="alert">
-          {error.corrected === undefined
-            ? errorSentence(error)
-            : `An invisible character was removed. Check the ${name} and send it again.`}
+          {errorSentence(error)}
         </span>
       ) : (
         children && <span class="hint">{children}</span>
@@ -73,29 +77,11 @@ export function Field({ label, children, refused, ...input }: FieldContent) {
   );
 }
 
-type TimeContent = Pick<FieldContent, 'label' | 'name' | 'value' | 'required' | 'children' | 'refused'>;
+type TimeContent = Pick<FieldContent, 'label' | 'name' | 'step' | 'children' | 'refused'>;
 
-/** The attributes of a field for a day, as text: a browser's own field of a date has the order of its language. */
-const DAY = {
-  pattern: '\\d{4}-\\d{2}-\\d{2}',
-  placeholder: 'YYYY-MM-DD',
-  title: 'A day like 2026-12-31',
-} as const;
-
-/** A day in a line of other controls. */
-export function InlineDay({ label, ...input }: Omit<TimeContent, 'children' | 'refused'>) {
-  return (
-    <label class="row">
-      {label}
-      <input class="input" {...input} {...DAY} />
-    </label>
-  );
-}
-
-/** An instant of UTC as text, for `instantField`. */
+/** An instant of UTC, for `instantField`. Browsers without a calendar show a text, whose form the title has. */
 export function InstantField(content: TimeContent) {
-  const pattern = '\\d{4}-\\d{2}-\\d{2}([T ]\\d{2}:\\d{2}(:\\d{2})?Z?)?';
-  return <Field {...content} pattern={pattern} placeholder="YYYY-MM-DD HH:MM" title="A time like 2026-12-31 23:59" />;
+  return <Field {...content} type="datetime-local" title="A time like 2026-12-31 23:59" />;
 }
 
 interface ChoiceContent {
@@ -104,14 +90,12 @@ interface ChoiceContent {
   /** Values, each with its text. */
   readonly options: readonly (readonly [value: string, text: string])[];
   readonly chosen?: string | null | undefined;
-  /** `row`: in a line of other controls. */
-  readonly class?: 'field' | 'row';
 }
 
 /** A choice of one value. Without `chosen` it is the first one. */
-export function Choice({ label, name, options, chosen, class: classes = 'field' }: ChoiceContent) {
+export function Choice({ label, name, options, chosen }: ChoiceContent) {
   return (
-    <label class={classes}>
+    <label class="field">
       {label}
       <select class="input" name={name}>
         {options.map(([value, text]) => (

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Form, InlineDay } from './form.tsx';
+import { Choice, Field, Form } from './form.tsx';
 import { linkTo } from './link-to.ts';
 import { Table, type TableContent } from './table.tsx';
 
@@ -73,31 +73,31 @@ interface FiltersContent {
 }
 
 function Filters({ path, filters, chosen }: FiltersContent) {
+  const count = filters.filter(({ name }) => chosen[name]).length;
   return (
-    <Form
-      class="row filter"
-      method="get"
-      action={path}
-      hidden={chosen.sort === undefined ? {} : { sort: chosen.sort }}
-      button="Search"
-      link={filters.some(({ name }) => chosen[name]) ? <a href={path}>Show all</a> : undefined}
-    >
-      {filters.map(({ name, label, options, isDay = false }) =>
-        isDay ? (
-          <InlineDay key={name} label={label} name={name} value={chosen[name]} />
-        ) : options === undefined ? (
-          <input key={name} class="input" name={name} value={chosen[name]} placeholder={label} aria-label={label} />
-        ) : (
-          <select key={name} class="input" name={name} aria-label={label}>
-            <option value="">Any {label.toLowerCase()}</option>
-            {options.map((option) => (
-              <option key={option} value={option} selected={option === chosen[name]}>
-                {option}
-              </option>
-            ))}
-          </select>
-        ),
-      )}
-    </Form>
+    <details class="filter wide">
+      <summary class="button">{count === 0 ? 'Filter' : `Filter (${count})`}</summary>
+      <Form
+        method="get"
+        action={path}
+        hidden={chosen.sort === undefined ? {} : { sort: chosen.sort }}
+        button="Search"
+        link={count > 0 ? <a href={path}>Show all</a> : undefined}
+      >
+        {filters.map(({ name, label, options, isDay = false }) =>
+          options === undefined ? (
+            <Field key={name} label={label} name={name} {...(isDay && { type: 'date' })} value={chosen[name]} />
+          ) : (
+            <Choice
+              key={name}
+              label={label}
+              name={name}
+              options={[['', 'Any'], ...options.map((option) => [option, option] as const)]}
+              chosen={chosen[name]}
+            />
+          ),
+        )}
+      </Form>
+    </details>
   );
 }

@@ -83,5 +83,5 @@ function TierAction({ tier, isSold, isRecommended, ownTier, contact, hasAccounts
   if (tier.id === ownTier) return link('/account/keys/new', 'Create a key');
   if (isSold && hasAccounts) return link('/account/plan', `Buy ${tier.name}`, isRecommended ? 'primary wide' : 'wide');
   if (!hasAccounts || tier.monthlyPriceUsd !== 0) return <AskOperator contact={contact} />;
-  return ownTier === undefined ? link('/account', 'Start free') : link('/account/plan', 'Your plan');
+  return ownTier === undefined ? link('/account', 'Start free') : link('/account/plan', 'Change plan');
 }

@@ -93,29 +93,52 @@ export function archiveFacts({ open, sealed }: ArchiveSizes): Readonly<Record<st
   };
 }
 
+/** The texts before a figure, of the figure, and after it: together they are a line. */
+type FigureTexts = readonly [before: string, value: string, after: string];
+
 /** Figures since the recorder's start, by their names. */
-export function recorderFacts(status: RecorderStatus): Readonly<Record<string, string>> {
+export function recorderFacts(status: RecorderStatus): Readonly<Record<string, FigureTexts>> {
   const { totals, gaps, firstBookDelayMs: delay, journal, clock, disk } = status;
   const { frames, events, repeatedEvents, hashesMatched, hashesFailed } = totals;
   const share = events === 0 ? 0 : (100 * repeatedEvents) / events;
   const open = gaps.filter(({ toMs }) => toMs === null).length;
   const offsetMs = clock.offsetMs === null ? undefined : Math.round(clock.offsetMs);
-  const arrival =
-    offsetMs === undefined
-      ? 'not compared yet'
-      : `messages arrive ${numberText(Math.abs(offsetMs))} ms ${offsetMs < 0 ? 'before' : 'after'} their time at the venue`;
+  const steps = `; ${countText(clock.steps, 'step')}`;
   const waiting = journal.queuedBytes === 0 ? '' : `, ${bytesText(journal.queuedBytes)} of frames wait`;
   return {
-    Frames: `${numberText(frames)} with ${numberText(events)} events, ${share.toFixed(1)} % of them repeated by another socket`,
-    Hashes: `${numberText(hashesMatched)} matched, ${numberText(hashesFailed)} failed`,
-    Windows: `${numberText(totals.windows)}, and ${numberText(totals.windowsMissed)} missed`,
-    Gaps: `${numberText(totals.gaps)}, of which ${numberText(open)} open`,
-    'First book': `${delay === null ? 'none yet' : `after ${lengthText(delay.median)} in the median, ${lengthText(delay.max)} at most`}; ${numberText(totals.resubscriptions)} subscribed again`,
-    Journal: `${bytesText(journal.writtenBytes)} written${journal.file === null ? '' : `, now to ${journal.file}`}${waiting}`,
-    Lag: `${lengthText(storingLagMs(status))} from the journal to the archive`,
-    Clock: `${arrival}; ${countText(clock.steps, 'step')}`,
-    Kept: status.keepMs === null ? 'everything' : `the last ${lengthText(status.keepMs)}`,
-    Disk: `${disk.freeBytes === null ? 'unknown' : bytesText(disk.freeBytes)} free; recording stops below ${bytesText(disk.floorBytes)}`,
+    Frames: [
+      '',
+      numberText(frames),
+      ` with ${numberText(events)} events, ${share.toFixed(1)} % of them repeated by another socket`,
+    ],
+    Hashes: ['', numberText(hashesMatched), ` matched, ${numberText(hashesFailed)} failed`],
+    Windows: ['', numberText(totals.windows), `, and ${numberText(totals.windowsMissed)} missed`],
+    Gaps: ['', numberText(totals.gaps), `, of which ${numberText(open)} open`],
+    'First book': [
+      '',
+      delay === null ? 'none yet' : `after ${lengthText(delay.median)}`,
+      `${delay === null ? '' : ` in the median, ${lengthText(delay.max)} at most`}; ${numberText(totals.resubscriptions)} subscribed again`,
+    ],
+    Journal: [
+      '',
+      bytesText(journal.writtenBytes),
+      ` written${journal.file === null ? '' : `, now to ${journal.file}`}${waiting}`,
+    ],
+    Lag: ['', lengthText(storingLagMs(status)), ' from the journal to the archive'],
+    Clock:
+      offsetMs === undefined
+        ? ['', 'not compared yet', steps]
+        : [
+            'messages arrive ',
+            `${numberText(Math.abs(offsetMs))} ms`,
+            ` ${offsetMs < 0 ? 'before' : 'after'} their time at the venue${steps}`,
+          ],
+    Kept: ['', status.keepMs === null ? 'everything' : `the last ${lengthText(status.keepMs)}`, ''],
+    Disk: [
+      '',
+      disk.freeBytes === null ? 'unknown' : bytesText(disk.freeBytes),
+      ` free; recording stops below ${bytesText(disk.floorBytes)}`,
+    ],
   };
 }
 

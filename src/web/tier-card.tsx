@@ -71,8 +71,8 @@ export function compared(listed: readonly Tier[]): Comparison {
   const tiers = byPrice(listed);
   const isOfAll = (grant: Grant) => tiers.every((tier) => grantsRoute(tier, grant));
   const names = GRANTS.filter(isOfAll).map((grant) => GRANT_NAMES[grant].toLowerCase());
-  const included = names.length === 0 ? '' : `, plus ${names.join(' and ')}`;
-  const shared = `Every tier includes the full history since the first recording${included}.`;
+  const what = names.length === 0 ? 'Every tier' : `Every tier has ${names.join(' and ')}, and`;
+  const shared = `${what} reaches back to the first recording.`;
   return { tiers, grants: GRANTS.filter((grant) => !isOfAll(grant)), shared };
 }
 
@@ -103,12 +103,21 @@ export function HowToAsk({ names, email }: HowToAskContent) {
   );
 }
 
-/** How tiers are paid. `tokens`: as `USDC on Polygon`. */
+/** How tiers are paid and changed. `tokens`: as `USDC on Polygon`. */
 export function HowToPay({ tokens }: { readonly tokens: readonly string[] }) {
   return (
-    <p class="quiet">
-      You pay once for 30 days with {tokens.join(' or ')}. One token is one US dollar, and network fees are included.
-      Nothing renews by itself.
-    </p>
+    <>
+      <p class="quiet">
+        You pay once for 30 days with {tokens.join(' or ')}. One token is one US dollar, and network fees are included.
+        Nothing renews by itself.
+      </p>
+      <details class="card fold">
+        <summary>What happens when you change tiers</summary>
+        <p class="quiet">
+          A higher tier starts at once, from the next request of your keys on. The days that are left of a lower one
+          follow after it. At the end your account has the highest tier that is left.
+        </p>
+      </details>
+    </>
   );
 }

@@ -103,7 +103,9 @@ export async function startDemoService(): Promise<DemoService> {
       // Nothing is sent.
       ...['--contact', 'mailto:sales@example.com'],
       ...['--smtp-url', 'smtp://127.0.0.1:9', '--smtp-sender', 'bookreel@example.com'],
-      ...(anvil === undefined ? [] : ['--payments', writePaymentSettings(directory, anvil, {}, SELLER)]),
+      ...(anvil === undefined
+        ? []
+        : ['--payments', writePaymentSettings(directory, anvil, { currency: 'ETH' }, SELLER)]),
     ]),
   );
   // It was written in the future, so that it is never too old.

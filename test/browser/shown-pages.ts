@@ -109,7 +109,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byNewcomer('forbidden', '/admin/accounts'),
   byAdmin('overview', '/account'),
   byAdmin('keys', '/account/keys', {
-    picture: { file: 'dashboard-keys.png', height: 420 },
+    picture: { file: 'dashboard-keys.png', height: 560 },
   }),
   byAdmin('key', '/account/keys', {
     prepare: async (page) => await page.getByText('notebook').first().click(),
@@ -138,13 +138,13 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byAdmin('key-refused', '/account/keys/new', {
     prepare: async (page) => {
       await page.locator('select[name=days]').selectOption('at');
-      await page.locator('input[name=expires]').fill('2001-01-01 00:00');
+      await page.locator('input[name=expires]').fill('2001-01-01T00:00');
       await press(page, /Create/);
       await page.locator('[role=alert]').waitFor();
     },
   }),
   byAdmin('usage', '/account/usage?last=90d', {
-    picture: { file: 'dashboard-usage.png', height: 690 },
+    picture: { file: 'dashboard-usage.png', height: 725 },
     prepare: async (page) => await page.locator('label:text-is("By key")').click(),
   }),
   byAdmin('usage-by-hour', '/account/usage?last=24h'),
@@ -153,7 +153,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byAdmin('sessions', '/account/sessions'),
   byAdmin('settings', '/account/settings'),
   byAdmin('admin-accounts', '/admin/accounts', {
-    picture: { file: 'dashboard-accounts.png', height: 450 },
+    picture: { file: 'dashboard-accounts.png', height: 600 },
   }),
   {
     ...byAdmin('admin-account', ''),

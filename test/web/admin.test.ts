@@ -90,6 +90,8 @@ describe('The pages of administration', () => {
     const of = '/admin/accounts?search=sorted.example';
     const first = await admin.open(of);
     expect(plainText(first.text)).toContain('3 accounts, the oldest first.');
+    expect(first.text).toContain('<summary class="button">Filter (1)</summary>');
+    expect(first.text.match(/type="date"/g)).toHaveLength(2);
     expect(first.text).toContain(
       'aria-sort="ascending"><a href="/admin/accounts?search=sorted.example&amp;sort=-created"',
     );
@@ -161,15 +163,16 @@ describe('The pages of administration', () => {
       },
     ]);
     expect(rowsOf(text, 'Entries of the audit')).toContainEqual({
-      Action: `key Created the key ${apiKey.id} with the tier enterprise key.create`,
+      Kind: 'key',
+      Action: `Created the key ${apiKey.id} with the tier enterprise key.create`,
       Time: '2026-06-01 00:00 UTC',
-      Person: 'command line',
+      Person: 'the server',
     });
     expect(rowsOf((await admin.open('/admin/accounts?search=shown@')).text, 'Accounts')).toEqual([
       {
         Account: 'shown@example.com',
         Tier: 'Pro until 2026-07-01 00:00 UTC',
-        'Valid keys': '1',
+        Keys: '1',
         Created: '2026-06-01 00:00 UTC',
         // That of the revoked key.
         'Last used': '2026-06-01 00:02 UTC',
@@ -357,8 +360,9 @@ describe('The pages of administration', () => {
       Tier: '<Gold> gold',
       Coins: 'btc, eth',
       Routes: 'quotes, export',
-      'Requests a minute': '5',
-      'Price for 30 days': 'Ask',
+      State: 'not sold',
+      'Per minute': '5',
+      Price: 'Ask',
       Rank: '5',
       Accounts: '0',
       Keys: '1',
@@ -418,10 +422,11 @@ describe('The pages of administration', () => {
     const { text } = await admin.open('/admin/tiers/enterprise');
     expect(rowsOf(text, 'Accounts')).toEqual([{ Account: 'affected@example.com', Until: '2026-06-02 00:00 UTC' }]);
     expect(rowsOf(text, 'Keys')).toContainEqual({ Key: `no name ${apiKey.prefix}…`, Account: 'pinned@example.com' });
+    expect(plainText(text)).toMatch(/Cancel A change applies at once to 1 account with a grant and \d+ pinned keys?\./);
     expect(text.indexOf('pinned@example.com')).toBeLessThan(text.indexOf('action="/admin/tiers/retire"'));
     expect((await change('/tiers/retire', { id: 'enterprise' })).headers.get('location')).toBe('/admin/tiers');
     expect(registry.tiers.find('enterprise')?.retiredMs).toBe(site.people.nowMs());
-    expect((await tierRows()).at(-1)?.Tier).toBe('Enterprise retired');
+    expect((await tierRows()).at(-1)).toMatchObject({ Tier: 'Enterprise', State: 'retired' });
     const retired = await admin.open('/admin/tiers/enterprise');
     expect([retired.text.includes('tiers/retire'), retired.text.includes('name="place"')]).toEqual([false, false]);
     const offered = await admin.open(`/admin/accounts/${id}`);
@@ -460,16 +465,18 @@ describe('The pages of administration', () => {
     );
     expect(walked).toEqual(
       sentences.map((sentence) => ({
-        Action: `sign-in ${sentence} session.end-all`,
+        Kind: 'sign-in',
+        Action: `${sentence} session.end-all`,
         Time: '00:00 UTC',
         Person: '<b>@audit.example',
         Account: '<b>@audit.example',
       })),
     );
     expect((await entries(''))[0]).toEqual({
-      Action: 'sign-in Signed out session.sign-out',
+      Kind: 'sign-in',
+      Action: 'Signed out session.sign-out',
       Time: '00:00 UTC',
-      Person: 'command line',
+      Person: 'the server',
       Account: '<b>@audit.example',
     });
     database.write(() => audit.append({ atMs: NOW_MS + DAY_MS, by: {}, action: 'key.create', accountId: id }));

@@ -49,7 +49,7 @@ test('The tiers have their prices and grants without a sign-in, and nothing to b
     '$49.50 for 30 days',
     'Requests per key 300 a minute',
     'BTC, ETH, SOL, XRP',
-    'Every tier includes the full history since the first recording, plus markets and coin prices.',
+    'Every tier has markets and coin prices, and reaches back to the first recording.',
     'Pro recommended',
   ]) {
     expect(plainText(text)).toContain(part);
@@ -65,7 +65,7 @@ const START = ['/account', 'Start free'];
 const OPERATOR = [undefined, undefined];
 const ASK = [CONTACT, 'Contact us'];
 const KEY = ['/account/keys/new', 'Create a key'];
-const PLAN = ['/account/plan', 'Your plan'];
+const PLAN = ['/account/plan', 'Change plan'];
 
 test.each([
   ['a visitor', undefined, undefined, [START, OPERATOR, OPERATOR, OPERATOR]],

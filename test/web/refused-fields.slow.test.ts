@@ -26,7 +26,9 @@ function refusedInput(page: string) {
   const [input = ''] = /<input[^>]*aria-invalid[^>]*>/.exec(page) ?? [];
   const of = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(input)?.[1];
   const [, reason = ''] =
-    new RegExp(`<span id="${of('aria-describedby')}" class="refused" role="alert">(.*?)</span>`).exec(page) ?? [];
+    new RegExp(
+      `<span id="${of('aria-describedby')}" class="(?:refused" role="alert|hint" role="status)">(.*?)</span>`,
+    ).exec(page) ?? [];
   return { name: of('name'), value: of('value'), isFocused: / autofocus/.test(input), reason: plainText(reason) };
 }
 
@@ -41,12 +43,12 @@ test.each([
     '/account/keys/new',
     'name',
     UNPRINTABLE,
-    /^An invisible character was removed. Check the name and send it again.$/,
+    /^We removed an invisible character from the name. Check it, then go on.$/,
     {},
   ],
   ['/account/keys/new', 'expires', '2001-01-01', /^A key cannot expire in the past/, {}],
   ['/account/keys/new', 'asOf', 'soon', /^This is not a time/, {}],
-  ['/account/keys/rename', 'name', UNPRINTABLE, /^An invisible character was removed/, { key: keyId }],
+  ['/account/keys/rename', 'name', UNPRINTABLE, /^We removed an invisible character from the name/, { key: keyId }],
   ['/account/settings/email', 'email', 'nobody', /^That is not an e-mail address/, {}],
   ['/account/settings/email', 'email', ADA, /^Your account has this address already/, {}],
   ['/account/settings/delete', 'email', 'eve@example.com', /^That is not the address of this account/, {}],
@@ -65,6 +67,7 @@ test.each([
       reason: expect.stringMatching(reason),
     });
     expect(text).not.toMatch(/role="alert">[^<]*<\/span><span class="hint"/);
+    expect(text.includes('aria-invalid="true"')).toBe(value !== UNPRINTABLE);
     expect(text).not.toContain('notice bad');
   },
 );

@@ -113,7 +113,7 @@ test('The sessions of an account and its identities at providers are listed', as
     },
   ]);
   expect(rowsOf((await ada.open('/account/sessions')).text, 'Latest sign-ins')).toEqual([
-    { Action: expect.stringMatching(/^sign-in Signed in by a sign-in link/), Time: '2026-06-01 00:00 UTC' },
+    { Action: expect.stringMatching(/^Signed in by a sign-in link/), Time: '2026-06-01 00:00 UTC' },
   ]);
   expect(rowsOf((await ada.open('/account/settings')).text, 'Linked identities')).toEqual([
     { Provider: 'corp', Linked: '2026-06-01 00:00 UTC', Actions: 'Unlink' },

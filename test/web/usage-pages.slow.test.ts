@@ -126,12 +126,24 @@ test.each([
       .reduce((sum, { counts }) => sum + counts[0], 0);
   const percent = Math.round((sumAt(0) / sumAt(lengthMs) - 1) * 100);
   const text = `${percent > 0 ? '+' : ''}${percent}`.replace('-', '−');
-  expect(plainText(await opened(path))).toContain(` ${text} % from the ${time} before `);
+  expect(plainText(await opened(path))).toContain(` ${text} % vs previous ${time} `);
+});
+
+test.each([
+  ['/account/usage?last=24h', '2026-05-31 01:00 – 2026-06-01 00:30 UTC', 'true'],
+  ['/account/usage?last=7d&by=day', '2026-05-26 – 2026-06-01 UTC', 'true'],
+  ['/account/usage?from=2026-05-20&to=2026-05-21', '2026-05-20 00:00 – 2026-05-21 23:59 UTC', 'false'],
+  ['/account/usage?from=2026-04-25&to=2026-06-09&by=hour', '2026-05-01 00:00 – 2026-06-01 00:30 UTC', 'true'],
+  ['/admin/usage?last=30d', '2026-05-03 – 2026-06-01 UTC', 'true'],
+])('Usage states the time that is shown, and whether its last part is over. (%s)', async (path, time, isLastOpen) => {
+  const page = await opened(path);
+  expect(plainText(/<summary class="button">(.*?)<\/summary>/.exec(page)![1]!)).toBe(time);
+  expect(String(chartOf(page).isLastOpen)).toBe(isLastOpen);
 });
 
 test('Nothing is compared with a time without requests, or with one whose usage is not kept', async () => {
   for (const path of ['/account/usage?last=90d', '/account/usage?last=1y', '/admin/usage?last=1y'])
-    expect(plainText(await opened(path))).not.toContain('% from');
+    expect(plainText(await opened(path))).not.toContain('% vs');
 });
 
 test('The file of usage has the figures of the page, and an apostrophe before a cell that a spreadsheet would calculate.', async () => {

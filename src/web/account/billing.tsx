@@ -25,7 +25,7 @@ export function billingPage({ registry, billing, nowMs }: WebDeps, person: Perso
       path: BILLING.href,
       action: (
         <a class="button" href={PLAN_PATH}>
-          Your plan
+          {plan.endsMs === Infinity ? 'Change plan' : 'Extend or change plan'}
         </a>
       ),
     },
@@ -55,12 +55,7 @@ export function billingPage({ registry, billing, nowMs }: WebDeps, person: Perso
           {
             heading: 'Receipt',
             class: 'nowrap',
-            cell: ({ id, quote, tier }) => (
-              <>
-                <a href={`${PLAN_PATH}/${quote.id}`}>{tier}, 30 days</a>
-                <div class="quiet">{id}</div>
-              </>
-            ),
+            cell: ({ quote, tier }) => <a href={`${PLAN_PATH}/${quote.id}`}>{tier}, 30 days</a>,
           },
           { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
           amountColumn(billing),
@@ -90,7 +85,10 @@ function BuyerForm({ lines }: { readonly lines: string }) {
           <textarea class="input" name="lines" rows={4} maxLength={800}>
             {lines}
           </textarea>
-          <span class="hint">It is printed on your next invoices, and on earlier ones that have no buyer yet.</span>
+          <span class="hint">
+            A line each for the name, street, city, country and tax number. Your next invoices have them, and earlier
+            ones that have no buyer yet.
+          </span>
         </label>
       </Form>
     </>

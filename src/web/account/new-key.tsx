@@ -22,7 +22,7 @@ const LIFETIMES = [
   ['30', 'After 30 days'],
   ['90', 'After 90 days'],
   ['365', 'After a year'],
-  ['at', 'At a time…'],
+  ['at', 'On a date'],
 ] as const;
 
 /** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
@@ -73,6 +73,7 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
       look="primary"
       link={<a href="/account/keys">Cancel</a>}
     >
+      <p class="quiet">The key is shown once, on the next page. It has the limits of your plan.</p>
       <Field label="Name" name="name" refused={refused} maxLength={100} autocomplete="off" placeholder="trading-bot">
         Optional: the program or the machine that will use the key.
       </Field>
@@ -82,7 +83,7 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
       </div>
       <details class="more" open={Boolean(refused?.typed.get('asOf'))}>
         <summary>Hide recent data, for backtests</summary>
-        <InstantField label="Hide data after (UTC)" name="asOf" refused={refused}>
+        <InstantField label="Hide data after (UTC)" name="asOf" step={1} refused={refused}>
           Optional. Requests with this key see the recordings as they were at this time.
         </InstantField>
       </details>

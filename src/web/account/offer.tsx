@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import encodeQR from 'qr';
 import type { Billing } from '../../billing/billing.ts';
 import { startOfTerm } from '../../billing/paid-grants.ts';
 import { challengeOf } from '../../billing/x402.ts';
@@ -32,8 +33,9 @@ export function offerPage(
   if (quote.expiresMs <= nowMs || found === undefined) {
     throw new DomainError('gone', 'this offer has expired: choose the tier again');
   }
-  const { tier, startsMs } = registry.database.read(() => ({
+  const { tier, present, startsMs } = registry.database.read(() => ({
     tier: registry.tiers.named(quote.tier),
+    present: registry.accountTiers.at(person.account.id, nowMs).tier,
     startsMs: startOfTerm(registry, quote, nowMs),
   }));
   const url = payments.urlOf(tier.id, service.publicUrl);
@@ -44,44 +46,24 @@ export function offerPage(
   const payment: WalletPayment = { accepted, transfer, network, nowSeconds: Math.floor(nowMs / 1000) };
   const name = tokenText(payments, quote);
   const path = `${PLAN_PATH}/${quote.id}`;
+  const pageUrl = `${service.publicUrl}${path}`;
   const amount = (quote.priceCents / 100).toFixed(2);
   const endsMs = startsMs + TERM_MS;
   const secondsLeft = Math.floor((quote.expiresMs - nowMs) / 1000);
   return personPage(
     person,
-    { title: `Buy ${tier.name}`, path: PLAN_PATH, back: PLAN, scripts: [COPY_SCRIPT, WALLET_SCRIPT] },
+    {
+      title: `${present.id === tier.id ? 'Extend' : 'Buy'} ${tier.name}`,
+      path: PLAN_PATH,
+      back: PLAN,
+      scripts: [COPY_SCRIPT, WALLET_SCRIPT],
+    },
     <>
       <div class="card">
-        <div class="total">{usdText(quote.priceCents / 100)}</div>
-        <form method="post" action={`${PLAN_PATH}/pay`} data-payment={JSON.stringify(payment)}>
-          <input type="hidden" name="quote" value={quote.id} />
-          <input type="hidden" name="payment" value="" />
-          <div class="row">
-            <select class="input" aria-label="Wallet" hidden />
-            <button class="button primary" type="submit" hidden>
-              Pay with a wallet
-            </button>
-            <output class="quiet" />
-          </div>
-          <div class="notice plain" data-no-wallet>
-            <p>
-              <strong>Pay with your wallet</strong>
-            </p>
-            <ol>
-              <li>
-                Have at least {amount} {name} in a wallet for Ethereum. You need nothing for gas.
-              </li>
-              <li>
-                Open this address in a browser that has the wallet, or in the browser of the wallet’s app on your phone:
-                <Copyable id="page" label="Copy the address of this page" text={`${service.publicUrl}${path}`} />
-              </li>
-              <li>Sign in there, choose “Pay with a wallet”, and sign the transfer.</li>
-            </ol>
-            <a class="button small" href={path}>
-              Look for a wallet again
-            </a>
-          </div>
-        </form>
+        <div class="row spread">
+          <h2>{tier.name}, 30 days</h2>
+          <div class="total">{usdText(quote.priceCents / 100)}</div>
+        </div>
         <div class="small">
           <Facts
             isCard={false}
@@ -98,10 +80,47 @@ export function offerPage(
               ),
             }}
           />
-          <p class="quiet">
-            You sign a transfer of exactly this amount in your wallet. This service sends it, and pays the network fee.
-          </p>
         </div>
+        <form method="post" action={`${PLAN_PATH}/pay`} data-payment={JSON.stringify(payment)}>
+          <input type="hidden" name="quote" value={quote.id} />
+          <input type="hidden" name="payment" value="" />
+          <div class="row">
+            <select class="input" aria-label="Wallet" hidden />
+            <button class="button primary" type="submit" hidden>
+              Pay with a wallet
+            </button>
+            <output class="quiet" />
+          </div>
+          <div class="notice plain" data-no-wallet>
+            <strong>No wallet found in this browser</strong>
+            <div class="beside-code">
+              <div>
+                <ol>
+                  <li>
+                    Have at least {amount} {name} in a wallet for Ethereum. You need nothing for gas.
+                  </li>
+                  <li>
+                    Scan the code with the wallet’s app on your phone, or open the address in a browser that has it.
+                  </li>
+                  <li>Sign in there, choose “Pay with a wallet”, and sign the transfer.</li>
+                </ol>
+                <Copyable id="page" label="Copy the address of this page" text={pageUrl} />
+                <a class="button primary" href={path}>
+                  Look for a wallet again
+                </a>
+              </div>
+              <div
+                class="qr"
+                role="img"
+                aria-label="The address of this page as a QR code"
+                dangerouslySetInnerHTML={{ __html: encodeQR(pageUrl, 'svg') }}
+              />
+            </div>
+          </div>
+        </form>
+        <p class="quiet small">
+          You sign a transfer of exactly this amount in your wallet. This service sends it, and pays the network fee.
+        </p>
       </div>
       <h2>Pay from a program</h2>
       <div class="card">

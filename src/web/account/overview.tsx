@@ -52,6 +52,7 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
       ),
     },
     <>
+      {!hasRequests && <FirstSteps hasKey={account.validKeys > 0} commands={firstRequests(deps, account.tier)} />}
       <div class="cards">
         <Figure
           name="Tier"
@@ -71,12 +72,14 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
         <Figure
           name="Requests in 30 days"
           value={numberText(ofMonth.total.sum.requests)}
-          note={<a href="/account/usage">{change ?? 'See the usage'}</a>}
+          note={change ?? `${numberText(ofMonth.keys.length)} of ${numberText(keyIds.length)} keys used`}
         />
       </div>
-      {hasRequests ? (
+      {hasRequests && (
         <>
-          <h2>Requests by day</h2>
+          <h2>
+            <a href="/account/usage">Requests by day</a>
+          </h2>
           <UsageChart
             range={ofMonth}
             splits={{ Key: ofMonth.keys.map(({ name, series }) => ({ name: names.get(name) ?? name, series })) }}
@@ -84,8 +87,6 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
           <Minutes minutes={minutes} />
           <Refusals routes={ofMonth.routes} sum={ofMonth.total.sum} />
         </>
-      ) : (
-        <FirstSteps hasKey={account.validKeys > 0} commands={firstRequests(deps, account.tier)} />
       )}
       <Latest
         entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })}
@@ -208,13 +209,17 @@ function FirstSteps({ hasKey, commands }: { readonly hasKey: boolean; readonly c
         <p>
           {commands.length > 1
             ? 'Put your key into the first line. The other commands find the latest market with order books, and print its first two snapshots:'
-            : 'Put your key into the first line. The other command shows that it works:'}
+            : 'Put your key into the first line. The second line asks for the latest recorded market:'}
         </p>
         <Copyable
           id="first-requests"
           label="Copy the commands"
           text={['export KEY=br_live_…', ...commands].join('\n')}
         />
+      </li>
+      <li class="card">
+        <h2>Go on</h2>
+        See what is <a href="/view">recorded</a>, or read the <a href="/docs/manual">manual</a>.
       </li>
     </ol>
   );
@@ -242,7 +247,10 @@ function Latest({ entries, ownId, names }: LatestContent) {
         {
           heading: 'Activity',
           class: 'long',
-          cell: (entry) => auditSentence(entry).replace(/key_\w+/, (id) => names.get(id) ?? id),
+          cell: (entry) =>
+            auditSentence(entry)
+              .split(/(key_\w+)/)
+              .map((part) => (names.has(part) ? <strong key={part}>{names.get(part)}</strong> : part)),
         },
         { heading: 'By', isPlain: true, cell: ({ actorId }) => actorText(actorId, ownId) },
         { heading: 'Time', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },

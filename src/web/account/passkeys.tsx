@@ -11,7 +11,7 @@ import { Time } from '../time.tsx';
 const PATH = '/account/settings';
 const ACTION = `${PATH}/passkeys`;
 const NONE =
-  'A passkey signs you in with your fingerprint, your face or the PIN of your device. Once you have one, signing in by mail or at a provider asks for it too.';
+  'A passkey signs you in with your fingerprint, your face or the PIN of your device. From then on, the other ways to sign in ask for it too.';
 
 /** The passkeys of the person, and the forms that change them. */
 export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; readonly accountId: number }) {

@@ -57,8 +57,10 @@ export function planPage({ registry, billing, service, contact, nowMs: clock }: 
           {endsMs === Infinity ? noEnd : ['Until ', <Time ms={endsMs} />, '.']} Each key may send{' '}
           {numberText(present.requestsPerMinute)} requests a minute.
         </p>
+        {billing !== undefined && (
+          <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} registry={registry} />
+        )}
       </div>
-      {billing !== undefined && <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} registry={registry} />}
       <h2>Tiers</h2>
       <p class="quiet">{shared}</p>
       <div class="cards tiers">
@@ -66,21 +68,11 @@ export function planPage({ registry, billing, service, contact, nowMs: clock }: 
           <TierCard key={tier.id} tier={tier} grants={differing} isPresent={tier.id === present.id}>
             <BuyForm {...offers.get(tier.id)!} isPresent={tier.id === present.id} nowMs={nowMs} />
             {isOnRequest(tier) && <AskOperator contact={contact} />}
+            {tier.monthlyPriceUsd === 0 && <p class="quiet">Without a purchase</p>}
           </TierCard>
         ))}
       </div>
-      {tokens.size > 0 && (
-        <>
-          <HowToPay tokens={[...tokens]} />
-          <details class="more">
-            <summary>What happens when you change tiers</summary>
-            <p class="quiet">
-              A higher tier starts at once, from the next request of your keys on. The days that are left of a lower one
-              follow after it. At the end your account has the highest tier that is left.
-            </p>
-          </details>
-        </>
-      )}
+      {tokens.size > 0 && <HowToPay tokens={[...tokens]} />}
       {contact === undefined && onRequest.length > 0 && (
         <HowToAsk names={onRequest.map(({ name }) => name)} email={email} />
       )}

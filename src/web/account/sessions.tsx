@@ -61,7 +61,7 @@ export function sessionsPage({ registry, service }: WebDeps, person: Person): An
       <h2>Latest sign-ins</h2>
       <Table
         label="Latest sign-ins"
-        columns={ENTRY_COLUMNS.slice(0, 2)}
+        columns={ENTRY_COLUMNS.slice(1, 3)}
         rows={auditPage(registry, signIns)}
         empty="There are none."
       />

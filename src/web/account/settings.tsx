@@ -2,7 +2,6 @@ import { deleteOwnAccount } from '../../account/account-deletion.ts';
 import type { AccountService } from '../../account/account-service.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { RefusedField } from '../../domain/refused-field.ts';
-import { Facts } from '../../http/pages/facts.tsx';
 import { Identities, type LinkedIdentity } from '../../store/identities.ts';
 import { attemptCookie, sessionCookie } from '../cookies.ts';
 import { Field, Form } from '../form.tsx';
@@ -47,7 +46,9 @@ export function settingsPage(
       )}
       <h2>E-mail address</h2>
       <div class="card">
-        <Facts isCard={false} facts={{ 'Current address': email }} />
+        <p>
+          You sign in as <strong>{email}</strong>.
+        </p>
         {service.sendsMail ? (
           <EmailForm refused={refused.email} />
         ) : (
@@ -69,14 +70,18 @@ interface AddressForm {
 
 function EmailForm({ refused }: Pick<AddressForm, 'refused'>) {
   return (
-    <Form action="/account/settings/email" button="Send the link" look="primary">
-      <p>You change it by a link, which this service sends to the new address. Your keys stay the same.</p>
-      <Field
-        {...{ label: 'New e-mail address', name: 'email', type: 'email', autocomplete: 'email', refused }}
-        required
-        maxLength={254}
-      />
-    </Form>
+    <details class="confirmed" open={refused !== undefined}>
+      <summary class="button">Change the address</summary>
+      <Form action="/account/settings/email" button="Send the link" look="primary">
+        <Field
+          {...{ label: 'New e-mail address', name: 'email', type: 'email', autocomplete: 'email', refused }}
+          required
+          maxLength={254}
+        >
+          The new address gets a mail with a link. Your keys stay the same.
+        </Field>
+      </Form>
+    </details>
   );
 }
 

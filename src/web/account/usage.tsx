@@ -41,6 +41,7 @@ export async function usagePage(deps: WebDeps, person: Person, request: PageRequ
     ...new Set([...(keyId === undefined ? [] : keyIds), ...used.keys.map(({ name }) => name), ...all]),
   ].slice(0, KEYS_MAX);
   const keys = new Map(database.read(() => shown.map((id) => [id, apiKeys.find(id)!])));
+  const only = keyId === undefined ? undefined : { id: keyId, name: keys.get(keyId)!.name ?? keyId };
   return personPage(
     person,
     {
@@ -54,16 +55,9 @@ export async function usagePage(deps: WebDeps, person: Person, request: PageRequ
       ),
     },
     <>
-      <RangeForm path={USAGE_PATH} range={range} keyId={keyId}>
+      <RangeForm path={USAGE_PATH} range={{ ...range, fromMs: used.fromMs }} only={only}>
+        <Choice label="By" name="by" options={Object.entries({ hour: 'Hour', day: 'Day' })} chosen={range.interval} />
         <Choice
-          class="row"
-          label="By"
-          name="by"
-          options={Object.entries({ hour: 'Hour', day: 'Day' })}
-          chosen={range.interval}
-        />
-        <Choice
-          class="row"
           label="Key"
           name="key"
           options={[['', 'All keys'], ...[...keys.values()].map((key) => [key.id, keyName(key)] as const)]}
@@ -71,7 +65,7 @@ export async function usagePage(deps: WebDeps, person: Person, request: PageRequ
         />
       </RangeForm>
       <Limited range={range} used={used} />
-      <UsageFigures used={used} keys={keys} change={change} />
+      <UsageFigures used={used} keys={keys} change={change} query={request.query} />
     </>,
   );
 }
@@ -116,10 +110,12 @@ interface UsageFiguresContent {
   /** Those on the page. */
   readonly keys: ReadonlyMap<string, ApiKey>;
   readonly change: string | undefined;
+  /** That of the page. */
+  readonly query: URLSearchParams;
 }
 
 /** Sums, a chart and tables of the same usage. */
-function UsageFigures({ used, keys, change }: UsageFiguresContent) {
+function UsageFigures({ used, keys, change, query }: UsageFiguresContent) {
   if (used.keys.length === 0) {
     return (
       <div class="card empty">
@@ -152,7 +148,17 @@ function UsageFigures({ used, keys, change }: UsageFiguresContent) {
       <h2>By key</h2>
       <UsageTable
         by="Key"
-        rows={used.keys.slice(0, KEYS_MAX).map(({ name, series: { sum } }) => ({ name: nameOf(name), sum }))}
+        rows={used.keys.slice(0, KEYS_MAX).map(({ name: id, series: { sum } }) => ({
+          name: (
+            <>
+              <a href={linkTo(USAGE_PATH, { ...Object.fromEntries(query), key: id })}>
+                {keys.get(id)?.name ?? 'Unnamed key'}
+              </a>{' '}
+              <code class="quiet">{keys.get(id)?.prefix}…</code>
+            </>
+          ),
+          sum,
+        }))}
       />
       {rest > 0 && <p class="quiet small">{numberText(rest)} more keys with fewer requests are in the file.</p>}
       <h2>By route</h2>
@@ -174,8 +180,8 @@ function Intervals({ used }: { readonly used: AccountUsage }) {
   });
   const by = used.intervalMs === HOUR_MS ? 'Hour' : 'Day';
   return (
-    <details class="more">
-      <summary class="opener">By {by.toLowerCase()}</summary>
+    <details class="card fold">
+      <summary>By {by.toLowerCase()}</summary>
       <UsageTable by={by} rows={rows} />
     </details>
   );

@@ -38,7 +38,7 @@ const COLUMNS: readonly Column<AccountOverview>[] = [
       </>
     ),
   },
-  { heading: 'Valid keys', class: 'number', cell: ({ validKeys }) => numberText(validKeys) },
+  { heading: 'Keys', class: 'number', cell: ({ validKeys }) => numberText(validKeys) },
   { heading: 'Created', sort: 'created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
 ];
 

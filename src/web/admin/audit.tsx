@@ -23,14 +23,14 @@ function Kind({ action }: { readonly action: string }) {
 
 /** Columns for entries of one account, which the page names. */
 export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
+  { heading: 'Kind', class: 'kind', isPlain: true, cell: ({ action }) => <Kind action={action} /> },
   {
     heading: 'Action',
     class: 'most',
+    isPlain: true,
     cell: (entry) => (
       <details>
-        <summary>
-          <Kind action={entry.action} /> {auditSentence(entry)}
-        </summary>
+        <summary>{auditSentence(entry)}</summary>
         <div class="quiet">
           {isForAnother(entry) && <div>{`${entry.actor} did this as an admin, for ${entry.account}.`}</div>}
           {entry.action}
@@ -40,13 +40,14 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
       </details>
     ),
   },
-  { heading: 'Time', class: 'nowrap', cell: ({ atMs }) => <Time ms={atMs} /> },
+  { heading: 'Time', class: 'nowrap', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },
   {
     heading: 'Person',
-    class: 'long',
+    class: 'nowrap',
+    isPlain: true,
     cell: (entry) =>
       entry.actor === undefined ? (
-        <span class="quiet">{actorWithoutAccount(entry)}</span>
+        <span class="quiet cut">{actorWithoutAccount(entry)}</span>
       ) : (
         <div class="cut" title={entry.actor}>
           {entry.actor}
@@ -62,7 +63,8 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   ),
   {
     heading: 'Account',
-    class: 'long',
+    class: 'nowrap',
+    isPlain: true,
     // On a phone the person is enough where both are the same.
     cell: ({ accountId, account, actor }) =>
       accountId !== undefined && (
@@ -75,9 +77,9 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
 
 /** The actor without an account: a job, a user of the machine, or a person who could not sign in. */
 function actorWithoutAccount({ action, operatingUser, detail: { job } }: AuditRecord): string {
-  if (job !== undefined) return `${job}, a job of the service`;
-  if (operatingUser !== undefined) return `${operatingUser}, by a command`;
-  return /\.(refused|wrong-code)$/.test(action) ? 'not signed in' : 'command line';
+  if (job !== undefined) return `${job} job`;
+  if (operatingUser !== undefined) return `${operatingUser} on the server`;
+  return /\.(refused|wrong-code)$/.test(action) ? 'not signed in' : 'the server';
 }
 
 /** GET /admin/audit?account={address or id}&action&from&to&before. */

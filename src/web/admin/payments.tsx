@@ -60,7 +60,9 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
   const { unknown, found } = await wanted(deps, query, SIZE + 1);
   const gas = billing?.gas.readings ?? [];
   const sums = await revenueOf(registry);
-  const sumOf = (field: 'payments' | 'cents') => sums.reduce((sum, one) => sum + one[field], 0);
+  const month = formatInstant(deps.nowMs()).slice(0, 7);
+  const sumOf = (field: 'payments' | 'cents', of = '') =>
+    sums.filter((one) => one.month.startsWith(of)).reduce((sum, one) => sum + one[field], 0);
   return personPage(
     person,
     {
@@ -83,8 +85,9 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
           ),
       )}
       <div class="cards">
-        <Figure name="Revenue" value={usdText(sumOf('cents') / 100)} note="of all time" />
-        <Figure name="Payments" value={numberText(sumOf('payments'))} note="without refunds" />
+        <Figure name={`Revenue in ${month}`} value={usdText(sumOf('cents', month) / 100)} note="this month, in UTC" />
+        <Figure name="Revenue in total" value={usdText(sumOf('cents') / 100)} note="refunds are left out" />
+        <Figure name="Payments in total" value={numberText(sumOf('payments'))} note="mined and not refunded" />
       </div>
       <Table
         label="Revenue by month and token"
@@ -104,7 +107,7 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
         columns={paymentColumns(registry, billing)}
         empty={unknown === undefined ? 'There are no such payments.' : `There is no account '${unknown}'.`}
       />
-      {gas.length > 0 && <Table label="Gas" isTitled columns={GAS_COLUMNS} rows={gas} empty="" />}
+      {gas.length > 0 && <Table label="Balances for network fees" isTitled columns={GAS_COLUMNS} rows={gas} empty="" />}
     </>,
   );
 }

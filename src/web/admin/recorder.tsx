@@ -29,6 +29,7 @@ import {
 import { type Column, Table, type TableContent } from '../table.tsx';
 import { bytesText, numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
+import { Figure } from '../usage/usage-tables.tsx';
 
 export const RECORDER_PATH = '/admin/recorder';
 const REFRESH_SECONDS = 10;
@@ -135,14 +136,17 @@ function State({ status }: { readonly status: RecorderStatus }) {
   );
   return (
     <>
-      <Facts
-        facts={Object.fromEntries(
-          Object.entries(recorderFacts(status)).map(([name, text]) => [
-            name,
-            looks[name] ? <span class={`badge ${looks[name]}`}>{text}</span> : text,
-          ]),
-        )}
-      />
+      <div class="cards">
+        {Object.entries(recorderFacts(status)).map(([name, [before, value, after]]) => (
+          <Figure
+            key={name}
+            name={name}
+            value={value}
+            note={`${before}${after}`.replace(/^[,;]? +/, '').replace('  ', ' ')}
+            look={looks[name] || undefined}
+          />
+        ))}
+      </div>
       {table(SOCKET_COLUMNS(writtenMs), { label: 'Sockets', rows: sockets, empty: 'No socket was opened yet.' })}
       {table(WINDOW_COLUMNS(writtenMs), {
         label: 'Windows',

@@ -59,10 +59,12 @@ interface TierFormContent {
   readonly hasPlace: boolean;
   /** The coins to choose from. */
   readonly coins: readonly string[];
+  /** Beside the buttons. */
+  readonly note?: string;
 }
 
 /** All fields of a tier, for a new one or a change. */
-export function TierForm({ id, values: before, refused, hasPlace, coins }: TierFormContent) {
+export function TierForm({ id, values: before, refused, hasPlace, coins, note }: TierFormContent) {
   const isNew = id === undefined;
   const values = refused?.typed ?? before;
   const value = (name: string) => ({ name, value: values.get(name) ?? '', refused });
@@ -72,7 +74,7 @@ export function TierForm({ id, values: before, refused, hasPlace, coins }: TierF
       hidden={isNew ? {} : { id }}
       button={isNew ? 'Add the tier' : 'Save'}
       look="primary"
-      link={<a href="/admin/tiers">Cancel</a>}
+      link={[<a href="/admin/tiers">Cancel</a>, <span class="quiet small">{note}</span>]}
     >
       <div class="fields">
         {isNew && (

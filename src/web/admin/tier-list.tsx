@@ -54,6 +54,7 @@ export async function tierList(
           <h2>The catalog</h2>
         </>
       )}
+      <p class="quiet">An account with several tiers has the one of the highest rank. Prices are for 30 days.</p>
       <Table
         label="Tiers"
         columns={columns(catalog, counts)}
@@ -68,23 +69,31 @@ function columns(catalog: readonly Tier[], { accounts, keys }: TierCounts): Colu
   return [
     {
       heading: 'Tier',
-      cell: ({ id, name, retiredMs }) => (
+      cell: ({ id, name }) => (
         <>
-          <a href={`${TIERS_PATH}/${id}`}>{name}</a>{' '}
-          {retiredMs !== undefined && <span class="badge warn">retired</span>}
+          <a href={`${TIERS_PATH}/${id}`}>{name}</a>
           {id !== name.toLowerCase() && <div class="quiet">{id}</div>}
         </>
       ),
     },
-    { heading: 'Rank', class: 'number', cell: (tier) => catalog.indexOf(tier) + 1 || null },
-    { heading: 'Coins', class: 'nowrap', cell: ({ coins }) => grantedText(coins) },
-    { heading: 'Routes', cell: ({ routes }) => grantedText(routes) },
     {
-      heading: 'Requests a minute',
-      class: 'number',
+      heading: 'State',
+      isPlain: true,
+      cell: ({ retiredMs, monthlyPriceUsd: price }) => {
+        if (retiredMs !== undefined) return <span class="badge warn">retired</span>;
+        if (price === undefined) return <span class="badge">not sold</span>;
+        return <span class="badge good">{price === 0 ? 'free' : 'on sale'}</span>;
+      },
+    },
+    { heading: 'Rank', class: 'number nowrap', cell: (tier) => catalog.indexOf(tier) + 1 || null },
+    { heading: 'Coins', class: 'nowrap', cell: ({ coins }) => grantedText(coins) },
+    { heading: 'Routes', class: 'most', cell: ({ routes }) => grantedText(routes) },
+    {
+      heading: 'Per minute',
+      class: 'number nowrap',
       cell: ({ requestsPerMinute }) => numberText(requestsPerMinute),
     },
-    { heading: 'Price for 30 days', class: 'number', cell: (tier) => priceText(tier).replace(TERM, '') },
+    { heading: 'Price', class: 'number nowrap', cell: (tier) => priceText(tier).replace(TERM, '') },
     { heading: 'Accounts', class: 'number nowrap', cell: ({ id }) => numberText(accounts.get(id) ?? 0) },
     { heading: 'Keys', class: 'number nowrap', cell: ({ id }) => numberText(keys.get(id) ?? 0) },
   ];

@@ -1,4 +1,5 @@
 import { type AffectedByTier, affectedByTier, changeTier, retireTier } from '../../account/tier-catalog.ts';
+import { countText } from '../../domain/count-text.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Tier } from '../../domain/tier.ts';
 import { ConfirmedButton } from '../action.tsx';
@@ -48,7 +49,6 @@ function pageOfTier({ registry, archive, nowMs }: WebDeps, person: Person, id: s
     person,
     { title: tier.name, path: TIERS_PATH, back: { href: TIERS_PATH, name: 'Tiers' }, refused },
     <>
-      <p class="quiet">A change applies to all accounts and keys that have this tier, from their next request on.</p>
       {tier.retiredMs !== undefined && (
         <p class="notice warn">
           Retired since <Time ms={tier.retiredMs} />: keys and accounts that have it keep it, and no others can get it.
@@ -61,12 +61,19 @@ function pageOfTier({ registry, archive, nowMs }: WebDeps, person: Person, id: s
           refused={refused}
           hasPlace={place !== undefined}
           coins={coinsToChoose(archive, tier.coins)}
+          note={`A change applies at once to ${countsText(affected)}.`}
         />
       </div>
       <Affected affected={affected} />
-      {tier.retiredMs === undefined && <Retirement tier={tier} isOfNewAccounts={affected.isOfNewAccounts} />}
+      {tier.retiredMs === undefined && <Retirement tier={tier} affected={affected} />}
     </>,
   );
+}
+
+/** The number of accounts and keys that have a tier. */
+function countsText({ accounts, keys, isOfNewAccounts }: AffectedByTier): string {
+  const others = isOfNewAccounts ? ', to all accounts without a grant,' : '';
+  return `${countText(accounts.length, 'account')} with a grant${others} and ${countText(keys.length, 'pinned key')}`;
 }
 
 function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly affected: AffectedByTier }) {
@@ -118,19 +125,19 @@ function More({ count }: { readonly count: number }) {
   return count > LISTED_MAX ? <p class="quiet">And {numberText(count - LISTED_MAX)} more.</p> : null;
 }
 
-function Retirement({ tier, isOfNewAccounts }: { readonly tier: Tier; readonly isOfNewAccounts: boolean }) {
+function Retirement({ tier, affected }: { readonly tier: Tier; readonly affected: AffectedByTier }) {
   return (
     <>
       <h2>Retire</h2>
       <div class="card action">
-        {isOfNewAccounts ? (
+        {affected.isOfNewAccounts ? (
           <p>
             This is the tier of new accounts: it cannot be retired before another one is set with{' '}
             <code>--new-account-tier</code>.
           </p>
         ) : (
           <>
-            <p>A retired tier is not in the catalog. The accounts and keys above keep it, and no others can get it.</p>
+            <p>A retired tier is not in the catalog: {countsText(affected)} keep it, and no others can get it.</p>
             <ConfirmedButton label="Retire" action="/admin/tiers/retire" fields={{ id: tier.id }}>
               {tier.name} cannot be put back into the catalog.
             </ConfirmedButton>

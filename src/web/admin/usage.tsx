@@ -39,7 +39,7 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
       ),
     },
     <>
-      <RangeForm path={SERVICE_USAGE_PATH} range={range} onlyDays />
+      <RangeForm path={SERVICE_USAGE_PATH} range={{ ...range, fromMs: used.fromMs }} onlyDays />
       <UsageTotals sum={used.total.sum} change={change} />
       {sums.account.length > 0 && <UsageChart range={used} splits={splits} />}
       <h2>By tier</h2>

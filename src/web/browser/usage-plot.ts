@@ -65,7 +65,7 @@ export class UsagePlot {
     const { data, text, onPoint } = this.#settings;
     const [first, last] = [this.#starts[0]!, this.#starts.at(-1)!];
     const half = data.intervalMs / 2000;
-    const { quiet, line, font } = pageColours();
+    const { quiet, line, font, surface } = pageColours();
     const axis = { stroke: quiet, font };
     const lines = { stroke: line, width: 1 };
     const bars = uPlot.paths.bars!({ size: [0.8, 48] });
@@ -95,13 +95,25 @@ export class UsagePlot {
           points: { show: false },
         })),
       ],
-      hooks: { setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)] },
+      hooks: {
+        setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)],
+        draw: data.isLastOpen ? [(plot) => fade(plot, last - half, surface)] : [],
+      },
     };
   }
 
   #size(): { readonly width: number; readonly height: number } {
     return { width: this.#element.clientWidth, height: HEIGHT };
   }
+}
+
+/** Makes what is right of an instant pale: it is not over yet. */
+function fade({ ctx, bbox, valToPos }: uPlot, from: number, colour: string): void {
+  const left = valToPos(from, 'x', true);
+  ctx.globalAlpha = 0.6;
+  ctx.fillStyle = colour;
+  ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
+  ctx.globalAlpha = 1;
 }
 
 const [DAY, HOUR] = [86_400, 3600];

@@ -75,7 +75,11 @@ function UsageExplorer({ data }: { readonly data: ChartData }) {
         />
       </div>
       <div ref={element} class="plot" role="img" aria-label={summary} />
-      <p class="quiet small">{at === undefined ? summary : `${timeOf(at)}: ${text(sums.value[at]!)}`}</p>
+      <p class="quiet small">
+        {at !== undefined
+          ? `${timeOf(at)}: ${text(sums.value[at]!)}`
+          : `${summary}${data.isLastOpen ? `. The pale ${unit} is not over yet.` : ''}`}
+      </p>
       {split.value !== ALL && (
         <fieldset class="legend">
           <legend class="hidden">Shown</legend>

@@ -22,6 +22,8 @@ export interface ChartData {
   readonly intervalMs: number;
   /** The number of intervals. */
   readonly count: number;
+  /** True: the last interval is not over yet. */
+  readonly isLastOpen: boolean;
   /** The same requests, split in several ways. */
   readonly splits: readonly { readonly name: string; readonly series: readonly ChartSeries[] }[];
 }

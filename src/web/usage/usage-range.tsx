@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { DomainError } from '../../domain/errors.ts';
-import { formatInstant, type InstantMs, parseIso } from '../../domain/instant.ts';
+import { formatInstant, type InstantMs, parseIso, timeText } from '../../domain/instant.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/usage.ts';
-import { Form, InlineDay } from '../form.tsx';
+import { Field, Form } from '../form.tsx';
 import { linkTo } from '../link-to.ts';
 
 const SPANS = [
@@ -76,33 +76,39 @@ interface RangeContent {
   readonly path: string;
   readonly range: ChosenRange;
   /** The only key that is shown: the links to other ranges keep it. */
-  readonly keyId?: string | undefined;
+  readonly only?: { readonly id: string; readonly name: string } | undefined;
   readonly onlyDays?: boolean;
   /** More fields. */
   readonly children?: ComponentChildren;
 }
 
-/** Links to the last hours and days, and a form for other ranges. */
-export function RangeForm({ path, range, keyId, onlyDays = false, children }: RangeContent) {
+/** Links to the last hours and days, and the range that is shown, which opens to a form for others. */
+export function RangeForm({ path, range, only, onlyDays = false, children }: RangeContent) {
   const date = (ms: InstantMs) => formatInstant(ms).slice(0, 10);
+  const text = range.interval === 'hour' ? (ms: InstantMs) => timeText(ms).slice(0, 16) : date;
   return (
-    <>
+    <div class="toolbar">
       <nav class="tabs" aria-label="Range">
         {spansOf(onlyDays).map(({ last, name }) => (
           <a
             key={last}
-            href={linkTo(path, { last, key: keyId })}
+            href={linkTo(path, { last, key: only?.id })}
             aria-current={last === range.last ? 'true' : undefined}
           >
             {name}
           </a>
         ))}
       </nav>
-      <Form class="row filter" method="get" action={path} button="Show">
-        <InlineDay label="From" name="from" required value={date(range.fromMs)} />
-        <InlineDay label="To (UTC)" name="to" required value={date(range.toMs)} />
-        {children}
-      </Form>
-    </>
+      <details class="filter">
+        <summary class="button">
+          {[`${text(range.fromMs)} – ${text(range.toMs)} UTC`, ...(only ? [only.name] : [])].join(' · ')}
+        </summary>
+        <Form method="get" action={path} button="Show">
+          <Field type="date" label="From" name="from" required value={date(range.fromMs)} />
+          <Field type="date" label="To (UTC)" name="to" required value={date(range.toMs)} />
+          {children}
+        </Form>
+      </details>
+    </div>
   );
 }

@@ -26,8 +26,7 @@ export function UsageTable({ by, rows }: UsageTableContent) {
   const counts = MEASURES.map(({ field, name }) => ({
     heading: name,
     class: 'number nowrap',
-    cell: ({ sum }: UsageRow) =>
-      sum[field] === 0 ? <span class="minor quiet">0</span> : measureText(field, sum[field]),
+    cell: ({ sum }: UsageRow) => (sum[field] === 0 ? <span class="quiet">0</span> : measureText(field, sum[field])),
   }));
   return (
     <Table
@@ -44,7 +43,7 @@ export function Route({ path }: { readonly path: string }) {
   return <code>{path.split(/(?<=\/)/).flatMap((part) => [part, <wbr key={part} />])}</code>;
 }
 
-/** `+12 % from the 30 days before`; undefined: there is nothing to compare with. `usedIn`: the usage of another range. */
+/** `+12 % vs previous 30 days`; undefined: there is nothing to compare with. `usedIn`: the usage of another range. */
 export async function changeText(
   { total, fromMs, toMs, intervalMs }: SummedTime & { readonly total: UsageSeries },
   nowMs: InstantMs,
@@ -57,7 +56,7 @@ export async function changeText(
   const percent = Math.round((total.sum.requests / requestsBefore - 1) * 100) || 0;
   const days = (Math.floor((toMs - fromMs) / intervalMs + 1) * intervalMs) / DAY_MS;
   const time = days > 1 && Number.isInteger(days) ? countText(days, 'day') : countText(days * 24, 'hour');
-  return `${percent > 0 ? '+' : ''}${numberText(percent)} % from the ${time} before`.replace('-', '−');
+  return `${percent > 0 ? '+' : ''}${numberText(percent)} % vs previous ${time}`.replace('-', '−');
 }
 
 /** The sums of a range. `change`: see `changeText`. */
@@ -74,9 +73,9 @@ export function UsageTotals({ sum, change }: { readonly sum: UsageCounts; readon
       <Figure
         name="Refused"
         value={numberText(refused)}
-        note={`${numberText(forbidden)} forbidden, ${numberText(limited)} limited, ${numberText(failed)} others`}
+        note={`${numberText(forbidden)} forbidden · ${numberText(limited)} rate-limited · ${numberText(failed)} other`}
       />
-      <Figure name="Sent" value={bytesText(bytes, true)} note="bytes of answers, compressed" />
+      <Figure name="Sent" value={bytesText(bytes, true)} note="answers as sent, compressed" />
     </div>
   );
 }
@@ -85,14 +84,16 @@ interface FigureContent {
   readonly name: string;
   readonly value: string;
   readonly note: ComponentChildren;
+  /** The figure says something bad. */
+  readonly look?: 'bad' | 'warn' | undefined;
 }
 
 /** One figure of a page, with what it means. */
-export function Figure({ name, value, note }: FigureContent) {
+export function Figure({ name, value, note, look }: FigureContent) {
   return (
     <dl class="card figure">
       <dt>{name}</dt>
-      <dd>{value}</dd>
+      <dd class={look}>{value}</dd>
       <dd class="note">{note}</dd>
     </dl>
   );
@@ -138,5 +139,6 @@ function chartData({ fromMs, toMs, intervalMs }: SummedTime, splits: Splits): Ch
     if (others.length > 0) series.push({ name: `${others.length} others`, values: values(others) });
     return { name, series };
   };
-  return { startMs: fromMs, intervalMs, count, splits: Object.entries(splits).map(split) };
+  const isLastOpen = toMs < fromMs + count * intervalMs - 1;
+  return { startMs: fromMs, intervalMs, count, isLastOpen, splits: Object.entries(splits).map(split) };
 }
