@@ -93,17 +93,19 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       })`);
     };
     expect(await seen('btc-nothing')).toEqual({ recorded: 'no books recorded', hasPlay: false, layers: [] });
-    // Nothing to draw, to save or to link to; but the nearest markets of its coin and timeframe that have books.
+    // No plot; but an export of what else is recorded, as quotes, and the nearest markets of its coin and timeframe with books.
     await page.locator('.bare a.button').first().waitFor();
     expect(
       await page.evaluate<object>(`({
-        plots: document.querySelectorAll('.plot-area, .share').length,
+        plots: document.querySelectorAll('.plot-area').length,
+        exports: [...document.querySelectorAll('#export legend')].map(({ textContent }) => textContent),
         title: document.querySelector('.bare .empty h2').innerText,
-        buttons: [...document.querySelectorAll('.bare .button')].map(({ innerText }) => innerText),
+        buttons: [...document.querySelectorAll('.bare .empty .button')].map(({ innerText }) => innerText),
         links: [...document.querySelectorAll('.market-nav a')].map(({ innerText }) => innerText),
       })`),
     ).toEqual({
       plots: 0,
+      exports: ['Whole recording'],
       title: 'No order book is recorded',
       buttons: [expect.stringMatching(/^BTC 5m, 8 Jan 2026, .* UTC$/), expect.stringMatching(/^BTC 5m, .* UTC$/)],
       links: ['All recordings of the day'],

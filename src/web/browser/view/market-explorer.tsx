@@ -37,7 +37,7 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
           ) : (
             <>
               <MarketNav explorer={explorer} shown={shown} />
-              {hasPicture && <Share explorer={explorer} shown={shown} plot={plot.value} />}
+              <Share explorer={explorer} shown={shown} plot={plot.value} />
             </>
           )}
           {!isClosed && <ConnectionStatus connection={connection} />}
