@@ -58,7 +58,9 @@ export function recorderText(screen: Screen, reading: RecorderReading, nowMs: In
   if (reading.status === undefined) return head;
   const { status } = reading;
   const windows = status.windows.filter(({ state }) => !DONE.has(state));
-  const facts = Object.entries(recorderFacts(status)).map(([name, texts]) => `${name}: ${printable(texts.join(''))}\n`);
+  const facts = Object.entries(recorderFacts(status)).map(
+    ([name, texts]) => `${name}: ${printable(texts.filter((text) => text !== '').join(', '))}\n`,
+  );
   return [
     head,
     titled(screen, SOCKET_COLUMNS(status.writtenMs), status.sockets, 'no sockets'),

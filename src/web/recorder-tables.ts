@@ -93,8 +93,8 @@ export function archiveFacts({ open, sealed }: ArchiveSizes): Readonly<Record<st
   };
 }
 
-/** The texts before a figure, of the figure, and after it: together they are a line. */
-type FigureTexts = readonly [before: string, value: string, after: string];
+/** A figure, and what it means, which may be empty. */
+type FigureTexts = readonly [value: string, note: string];
 
 /** Figures since the recorder's start, by their names. */
 export function recorderFacts(status: RecorderStatus): Readonly<Record<string, FigureTexts>> {
@@ -103,41 +103,35 @@ export function recorderFacts(status: RecorderStatus): Readonly<Record<string, F
   const share = events === 0 ? 0 : (100 * repeatedEvents) / events;
   const open = gaps.filter(({ toMs }) => toMs === null).length;
   const offsetMs = clock.offsetMs === null ? undefined : Math.round(clock.offsetMs);
-  const steps = `; ${countText(clock.steps, 'step')}`;
-  const waiting = journal.queuedBytes === 0 ? '' : `, ${bytesText(journal.queuedBytes)} of frames wait`;
+  const steps = countText(clock.steps, 'step');
+  const target = journal.file === null ? [] : [`now to ${journal.file}`];
+  const waiting = journal.queuedBytes === 0 ? [] : [`${bytesText(journal.queuedBytes)} of frames wait`];
+  const again = `${numberText(totals.resubscriptions)} subscribed again`;
   return {
     Frames: [
-      '',
       numberText(frames),
-      ` with ${numberText(events)} events, ${share.toFixed(1)} % of them repeated by another socket`,
+      `with ${numberText(events)} events, ${share.toFixed(1)} % of them repeated by another socket`,
     ],
-    Hashes: ['', numberText(hashesMatched), ` matched, ${numberText(hashesFailed)} failed`],
-    Windows: ['', numberText(totals.windows), `, and ${numberText(totals.windowsMissed)} missed`],
-    Gaps: ['', numberText(totals.gaps), `, of which ${numberText(open)} open`],
+    Hashes: [`${numberText(hashesMatched)} matched`, `${numberText(hashesFailed)} failed`],
+    Windows: [numberText(totals.windows), `${numberText(totals.windowsMissed)} missed`],
+    Gaps: [numberText(totals.gaps), `${numberText(open)} open`],
     'First book': [
-      '',
-      delay === null ? 'none yet' : `after ${lengthText(delay.median)}`,
-      `${delay === null ? '' : ` in the median, ${lengthText(delay.max)} at most`}; ${numberText(totals.resubscriptions)} subscribed again`,
+      delay === null ? 'none yet' : `${lengthText(delay.median)} (median)`,
+      delay === null ? again : `${lengthText(delay.max)} at most; ${again}`,
     ],
-    Journal: [
-      '',
-      bytesText(journal.writtenBytes),
-      ` written${journal.file === null ? '' : `, now to ${journal.file}`}${waiting}`,
-    ],
-    Lag: ['', lengthText(storingLagMs(status)), ' from the journal to the archive'],
+    Journal: [`${bytesText(journal.writtenBytes)} written`, [...target, ...waiting].join(', ')],
+    Lag: [lengthText(storingLagMs(status)), 'from the journal to the archive'],
     Clock:
       offsetMs === undefined
-        ? ['', 'not compared yet', steps]
+        ? ['not compared yet', steps]
         : [
-            'messages arrive ',
             `${numberText(Math.abs(offsetMs))} ms`,
-            ` ${offsetMs < 0 ? 'before' : 'after'} their time at the venue${steps}`,
+            `by which messages arrive ${offsetMs < 0 ? 'before' : 'after'} their time at the venue; ${steps}`,
           ],
-    Kept: ['', status.keepMs === null ? 'everything' : `the last ${lengthText(status.keepMs)}`, ''],
+    Kept: [status.keepMs === null ? 'everything' : `the last ${lengthText(status.keepMs)}`, ''],
     Disk: [
-      '',
-      disk.freeBytes === null ? 'unknown' : bytesText(disk.freeBytes),
-      ` free; recording stops below ${bytesText(disk.floorBytes)}`,
+      `${disk.freeBytes === null ? 'unknown' : bytesText(disk.freeBytes)} free`,
+      `recording stops below ${bytesText(disk.floorBytes)}`,
     ],
   };
 }

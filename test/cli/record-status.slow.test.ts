@@ -85,15 +85,15 @@ describe('record status', () => {
     });
     expect(stdout).toContain('\nno gaps in the last 24 hours\n\nno missed windows\n');
     for (const line of [
-      'Frames: 2,000,000 with 1,990,000 events, 50.0 % of them repeated by another socket',
+      'Frames: 2,000,000, with 1,990,000 events, 50.0 % of them repeated by another socket',
       'Hashes: 400,000 matched, 0 failed',
-      'Windows: 72, and 0 missed',
-      'Gaps: 0, of which 0 open',
-      'First book: after 0.1 s in the median, 0.9 s at most; 1 subscribed again',
+      'Windows: 72, 0 missed',
+      'Gaps: 0, 0 open',
+      'First book: 0.1 s (median), 0.9 s at most; 1 subscribed again',
       'Journal: 150 MB written, now to 2026-11-26T04.frames.zst',
-      'Lag: 3.5 s from the journal to the archive',
-      'Clock: messages arrive 12 ms after their time at the venue; 0 steps',
-      'Disk: 40 GB free; recording stops below 500 MB',
+      'Lag: 3.5 s, from the journal to the archive',
+      'Clock: 12 ms, by which messages arrive after their time at the venue; 0 steps',
+      'Disk: 40 GB free, recording stops below 500 MB',
     ]) {
       expect(stdout).toContain(`\n${line}\n`);
     }
@@ -117,7 +117,7 @@ describe('record status', () => {
       ['down', '0.2 s', 'the recorder was not running'],
     ]);
     expect(stdout).toContain('eth-updown-5m-1795665000  2026-11-26 03:50 UTC  Gamma listed no market for it\n');
-    expect(stdout).toContain('Clock: messages arrive 31 ms before their time at the venue; 2 steps\n');
+    expect(stdout).toContain('Clock: 31 ms, by which messages arrive before their time at the venue; 2 steps\n');
     const { problems } = JSON.parse((await held.command('record status --json')).stdout);
     expect(problems).toEqual(stdout.match(/(?<=^problem: ).*/gm));
   });

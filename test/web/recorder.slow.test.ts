@@ -48,11 +48,11 @@ test('The page has what record status shows: a sentence, figures, sockets and wi
     ['status', expect.stringMatching(/^Started .* UTC: btc, eth of 5m from https:\/\/.*\.$/)],
   ]);
   expect(factsOf(text)).toMatchObject({
-    Hashes: '400,000',
+    Hashes: '400,000 matched',
     Lag: '3.5 s',
-    Disk: '40 GB',
+    Disk: '40 GB free',
   });
-  expect(plainText(text)).toContain('Disk 40 GB free; recording stops below 500 MB');
+  expect(plainText(text)).toContain('Disk 40 GB free recording stops below 500 MB');
   expect(rowsOf(text, 'Sockets')).toEqual(
     ['1', '2'].map((Socket) => ({
       Socket,

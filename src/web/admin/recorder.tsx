@@ -137,14 +137,8 @@ function State({ status }: { readonly status: RecorderStatus }) {
   return (
     <>
       <div class="cards">
-        {Object.entries(recorderFacts(status)).map(([name, [before, value, after]]) => (
-          <Figure
-            key={name}
-            name={name}
-            value={value}
-            note={`${before}${after}`.replace(/^[,;]? +/, '').replace('  ', ' ')}
-            look={looks[name] || undefined}
-          />
+        {Object.entries(recorderFacts(status)).map(([name, [value, note]]) => (
+          <Figure key={name} name={name} value={value} note={note} look={looks[name] || undefined} />
         ))}
       </div>
       {table(SOCKET_COLUMNS(writtenMs), { label: 'Sockets', rows: sockets, empty: 'No socket was opened yet.' })}
