@@ -174,6 +174,26 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(await complaintsOf(watched)).toEqual([]);
   });
 
+  test('A search that finds only markets without books has their values within the rows, also on a phone, and nothing beside its title.', async () => {
+    await using watched = await openPage();
+    const { page } = watched;
+    const outside = `[...document.querySelectorAll('.markets tbody td')].filter((cell) => {
+      const [place, row] = [cell, cell.parentElement].map((one) => one.getBoundingClientRect());
+      return cell.checkVisibility() && (place.top < row.top || place.bottom > row.bottom || place.right > row.right);
+    }).map(({ className }) => className)`;
+    for (const width of [375, 1280]) {
+      await page.setViewportSize({ width, height: 812 });
+      await page.goto(`${server.origin}/view?search=btc-nothing`);
+      await page.getByText('Search “btc-nothing”: 1 market, none recorded').waitFor();
+      await until(page, "document.querySelector('.markets td.winner')?.checkVisibility()");
+      expect(await page.evaluate<string[]>(outside)).toEqual([]);
+      expect(await page.evaluate<string>("document.querySelector('#list-title').parentElement.textContent")).toMatch(
+        /recorded$/,
+      );
+    }
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+
   test('The page of a market shows strike, final price, and the last reference price with its distance to the strike, at any instant and at the pointer, rounded to cents, and has all their digits in titles.', async () => {
     const get = async <T>(path: string) => {
       const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key}` } });

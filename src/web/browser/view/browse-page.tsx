@@ -137,7 +137,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
               {titleOf(recordings)}
             </h2>
             {date !== '' && <ToolButton onClick={() => recordings.choose({ date: '' })}>Show all</ToolButton>}
-            {hasRecorded && sort === 'books' && !isAsOf && (
+            {!!hasRecorded && sort === 'books' && !isAsOf && (
               <p class="quiet small">Latest first, nearly empty ones (under 1 %) last</p>
             )}
           </div>

@@ -91,11 +91,7 @@ function MarketHead({ explorer, shown }: MarketContent) {
 function linkTo(to: Neighbours['previous'], text?: string) {
   return (
     to && (
-      <a
-        class={text ? '' : 'button primary'}
-        href={`/view/${to.symbol}/${to.slug}${withReplay('')}`}
-        title={marketTitle(to)}
-      >
+      <a class={text ? '' : 'button'} href={`/view/${to.symbol}/${to.slug}${withReplay('')}`} title={marketTitle(to)}>
         {text ?? marketTitle(to)}
       </a>
     )
