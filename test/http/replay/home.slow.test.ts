@@ -56,7 +56,7 @@ test('the page of a process that replays names its replays, their clocks and the
   expect(text).toMatch(
     />CLOB<.*?\/clob<.*?the venue’s order books.*?>Gamma<.*?list of markets.*?>RTDS<.*?prices of coins/,
   );
-  // What is looked at most is before a list that may be long.
+  // The number of clients is looked at most, and the list of markets may be long.
   expect(text.indexOf('data-fact="clients"')).toBeLessThan(text.indexOf('data-fact="pages"'));
   expect(text).toMatch(/2026-04-16 \d\d:\d\d UTC</);
   // This answer too has nothing later than the clock.
