@@ -85,7 +85,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
   if (coin === undefined) {
     return <p class="notice">Nothing is recorded here that this key may see: import recordings, or use another key.</p>;
   }
-  const hasRecorded = recordings.recorded === 'yes' || (list?.count && recordings.found?.recordedMarkets);
+  const hasRecorded = recordings.recorded === 'yes' || (recordings.found?.recordedMarkets ?? 0) > 0;
   const recorded = coins.find(({ symbol }) => symbol === coin);
   const timeframes = recorded?.timeframes ?? [];
   const marketHref = (market: { readonly symbol: string; readonly slug: string }) =>
@@ -137,7 +137,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
               {titleOf(recordings)}
             </h2>
             {date !== '' && <ToolButton onClick={() => recordings.choose({ date: '' })}>Show all</ToolButton>}
-            {!!hasRecorded && sort === 'books' && !isAsOf && (
+            {hasRecorded && sort === 'books' && !isAsOf && (
               <p class="quiet small">Latest first, nearly empty ones (under 1 %) last</p>
             )}
           </div>
