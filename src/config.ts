@@ -494,7 +494,7 @@ function isPercentEncoded(text: string): boolean {
 }
 
 function oidcProvider(text: string): ProviderSettings {
-  const [name = '', issuer = '', clientId = '', secretFile = '', ...more] = text.split(/ +/);
+  const [name = '', issuer = '', clientId = '', secretFile = '', ...more] = text.split(/\s+/);
   const parsed = URL.parse(issuer);
   if (secretFile === '' || more.length > 0 || parsed === null || !/^https?:$/.test(parsed.protocol)) {
     throw new InvalidArgumentError(

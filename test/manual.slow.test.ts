@@ -119,6 +119,17 @@ test('Examples of the manual have the address by which the reader came, on a ser
   expect(text).not.toContain('127.0.0.1:8000');
 });
 
+test('A command of the manual is broken with a backslash before a browser would break it.', () => {
+  const lines = PAGES.flatMap(({ name, text }) =>
+    [...text.matchAll(/^ *```sh\n(.*?)```$/gms)].flatMap(([, block]) =>
+      block!.split('\n').map((line) => `${name}: ${line}`),
+    ),
+  );
+  expect(lines.length).toBeGreaterThan(200);
+  // So many characters are beside the button that copies.
+  expect(lines.filter((line) => line.length - line.indexOf(': ') - 2 > 69)).toEqual([]);
+});
+
 test('A result of a search has a line of its section, not the heading again.', () => {
   for (const search of ['gap', 'recording', 'replay', 'limits']) {
     for (const { page, heading, line } of searchManual(PAGES, search)) {
@@ -307,6 +318,6 @@ test('A quotation of the manual that begins with a line in bold is folded under 
   expect(html).toContain('<summary>When</summary>\n<p>Text.</p>\n</details>');
   expect(html).toContain('<blockquote>\n<p>Said.</p>');
   expect(html).toMatch(
-    /<p><img src="\/docs\/a\.png" alt="The keys"[^>]*><span class="quiet small">All of them\.<\/span><\/p>/,
+    /<p><a href="\/docs\/a\.png"><img src="\/docs\/a\.png" alt="The keys"[^>]*><\/a><span class="quiet small">All of them\.<\/span><\/p>/,
   );
 });

@@ -25,13 +25,18 @@ async function main(directory: string, manual: string): Promise<void> {
       }
     }
     if (shown.picture === undefined) continue;
-    const { file, height } = shown.picture;
-    // The picture is as wide as the text of the manual: it is not shrunk.
-    await setAppearance(page, { width: 900, height: 900 }, 'light');
-    const { x, y, width } = await page.evaluate<Box>(
-      'document.querySelector(".with-menu > :last-child").getBoundingClientRect().toJSON()',
-    );
-    await page.screenshot({ path: join(manual, file), clip: { x: x - 12, y: y - 12, width: width + 24, height } });
+    const { file, end } = shown.picture;
+    await setAppearance(page, SIZES.desktop!, 'light');
+    const box = (selector: string) =>
+      page.evaluate<Box>(`document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect().toJSON()`);
+    const { x, y, width } = await box('.with-menu > :last-child');
+    const last = await box(end);
+    const height = last.y + last.height + 24 - y;
+    await page.screenshot({
+      path: join(manual, file),
+      fullPage: true,
+      clip: { x: x - 12, y: y - 12, width: width + 24, height },
+    });
   }
   process.stdout.write(`${directory} has the pages, ${manual} the pictures of the manual\n`);
 }

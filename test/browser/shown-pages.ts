@@ -12,8 +12,8 @@ export interface ShownPage {
   readonly email?: string;
   /** What a person does on the page before it is shown. */
   prepare?(page: Page): Promise<void>;
-  /** The picture of the manual that shows its top, without the menu, so high. */
-  readonly picture?: { readonly file: keyof typeof FILES; readonly height: number };
+  /** The picture of the manual that shows it from its top, without the menu, to the end of an element. */
+  readonly picture?: { readonly file: keyof typeof FILES; readonly end: string };
   /** The reference is a page of another author. */
   readonly isForeign?: true;
 }
@@ -109,7 +109,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byNewcomer('forbidden', '/admin/accounts'),
   byAdmin('overview', '/account'),
   byAdmin('keys', '/account/keys', {
-    picture: { file: 'dashboard-keys.png', height: 560 },
+    picture: { file: 'dashboard-keys.png', end: 'table' },
   }),
   byAdmin('key', '/account/keys', {
     prepare: async (page) => await page.getByText('notebook').first().click(),
@@ -144,7 +144,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
     },
   }),
   byAdmin('usage', '/account/usage?last=90d', {
-    picture: { file: 'dashboard-usage.png', height: 725 },
+    picture: { file: 'dashboard-usage.png', end: '.chart' },
     prepare: async (page) => await page.locator('label:text-is("By key")').click(),
   }),
   byAdmin('usage-by-hour', '/account/usage?last=24h'),
@@ -153,7 +153,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byAdmin('sessions', '/account/sessions'),
   byAdmin('settings', '/account/settings'),
   byAdmin('admin-accounts', '/admin/accounts', {
-    picture: { file: 'dashboard-accounts.png', height: 600 },
+    picture: { file: 'dashboard-accounts.png', end: 'table' },
   }),
   {
     ...byAdmin('admin-account', ''),

@@ -21,7 +21,7 @@ test('A certified provider signs people in and states when, demands the proof ag
   await using server = await startServer(join(directory.path, 'data'), [
     ...['--port', String(port), '--public-url', url, '--sign-up', 'open'],
     ...['--smtp-url', smtp.url.href, '--smtp-sender', 'bookreel@example.com'],
-    ...['--oidc-providers', `judge ${provider.issuer} bookreel ${secretFile}`],
+    ...['--oidc-providers', `judge ${provider.issuer}\n  bookreel ${secretFile}`],
   ]);
   const arrive = async (
     browser: PlainBrowser,

@@ -117,6 +117,8 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
     .replaceAll(/<code.*?<\/code>/gs, (code) => code.replaceAll(UNBROKEN, '<span class="nowrap">$&</span>'))
     .replaceAll('<img src="', `<img src="${manualPath('')}`)
     .replaceAll(/ title="([^"]*)"(.*?>)<\/p>/g, '$2<span class="quiet small">$1</span></p>')
+    // A phone shows it too small.
+    .replaceAll(/<img src="([^"]*)"[^>]*>/g, '<a href="$1">$&</a>')
     .replaceAll(
       /<blockquote>\s*<p><strong>(.*?)<\/strong><\/p>(.*?)<\/blockquote>/gs,
       '<details class="card fold"><summary>$1</summary>$2</details>',
@@ -142,7 +144,8 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
     // The index has all links itself.
     children: (
       <div class={isIndex ? undefined : 'with-menu'}>
-        {isIndex ? <Search search={search} /> : <Contents current={name} search={search} />}
+        <Search search={search} />
+        {!isIndex && <Contents current={name} />}
         <article
           class={isSearch ? 'prose found' : isIndex ? 'prose index' : 'prose'}
           dangerouslySetInnerHTML={{
@@ -173,14 +176,13 @@ function partsOf(markdown: string): string {
   const parts = [...Bun.markdown.html(markdown, MARKDOWN).matchAll(/<h([23]) id="([^"]*)">(.*?)<\/h\1>/gs)];
   if (parts.length < PARTS_MIN) return '';
   const links = parts.map(([, level, id, text]) => `<li class="level-${level}"><a href="#${id}">${text}</a></li>`);
-  return `<nav class="parts" aria-label="On this page"><ul>${links.join('')}</ul></nav>`;
+  return `<nav class="parts" aria-labelledby="parts"><span id="parts" class="label">On this page</span><ul>${links.join('')}</ul></nav>`;
 }
 
-function Contents({ current, search }: { readonly current: string; readonly search: string }) {
+function Contents({ current }: { readonly current: string }) {
   const pages = manualPages(manualInserts());
   return (
     <Menus current={pages.find(({ name }) => name === current)?.title ?? 'all pages'}>
-      <Search search={search} />
       {AUDIENCES.map(([audience, heading]) => (
         <nav key={audience} class="menu" aria-label={heading}>
           <span class="label">{heading}</span>
