@@ -52,7 +52,10 @@ export async function runBlocks(markdown: string, { cwd, env, ports }: Place): P
   try {
     for (const [index, { language, text }] of blocks.entries()) {
       if (language !== 'sh') continue;
-      const lines = text.trim().split('\n');
+      const lines = text
+        .trim()
+        .replaceAll(/\\\n\s*/g, '')
+        .split('\n');
       const server = SERVERS.test(lines.at(-1)!) ? lines.pop() : undefined;
       const script = `. '${kept}'\nset -ae\n${lines.join('\n')}\nexport -p >'${kept}'\n`;
       const { code, stdout, stderr } = await finished(['sh', '-c', script], { cwd, env });
