@@ -124,10 +124,7 @@ export function recorderFacts(status: RecorderStatus): Readonly<Record<string, F
     Clock:
       offsetMs === undefined
         ? ['not compared yet', steps]
-        : [
-            `${numberText(Math.abs(offsetMs))} ms`,
-            `by which messages arrive ${offsetMs < 0 ? 'before' : 'after'} their time at the venue; ${steps}`,
-          ],
+        : [`${numberText(Math.abs(offsetMs))} ms`, `messages come ${offsetMs < 0 ? 'early' : 'late'}; ${steps}`],
     Kept: [status.keepMs === null ? 'everything' : `the last ${lengthText(status.keepMs)}`, ''],
     Disk: [
       `${disk.freeBytes === null ? 'unknown' : bytesText(disk.freeBytes)} free`,

@@ -92,7 +92,7 @@ describe('record status', () => {
       'First book: 0.1 s (median), 0.9 s at most; 1 subscribed again',
       'Journal: 150 MB written, now to 2026-11-26T04.frames.zst',
       'Lag: 3.5 s, from the journal to the archive',
-      'Clock: 12 ms, by which messages arrive after their time at the venue; 0 steps',
+      'Clock: 12 ms, messages come late; 0 steps',
       'Disk: 40 GB free, recording stops below 500 MB',
     ]) {
       expect(stdout).toContain(`\n${line}\n`);
@@ -117,7 +117,7 @@ describe('record status', () => {
       ['down', '0.2 s', 'the recorder was not running'],
     ]);
     expect(stdout).toContain('eth-updown-5m-1795665000  2026-11-26 03:50 UTC  Gamma listed no market for it\n');
-    expect(stdout).toContain('Clock: 31 ms, by which messages arrive before their time at the venue; 2 steps\n');
+    expect(stdout).toContain('Clock: 31 ms, messages come early; 2 steps\n');
     const { problems } = JSON.parse((await held.command('record status --json')).stdout);
     expect(problems).toEqual(stdout.match(/(?<=^problem: ).*/gm));
   });

@@ -70,21 +70,28 @@ test('The page has what record status shows: a sentence, figures, sockets and wi
   expect(text.match(/There are none\./g)).toHaveLength(2);
 });
 
-test('Figures that say something bad have its colour, and gaps the date of the other tables.', async () => {
+test('What is bad of a figure has its colour, and gaps have the coin and time of their window, and the date of the other tables.', async () => {
   const now = site.people.nowMs();
   const marked = ({ text }: { text: string }) =>
-    [...text.matchAll(/<dt>(\w+)<\/dt><dd class="(\w+)">/g)].map(([, name, look]) => [name, look]);
+    [...text.matchAll(/<dt>(\w+)<\/dt>(.*?)<\/dl>/g)].flatMap(([, name, values]) =>
+      [...values!.matchAll(/<dd class="(?:note )?(warn|bad)">(.*?)<\/dd>/g)].map(([, look, text]) => [
+        name,
+        look,
+        text,
+      ]),
+    );
   expect(marked(await pageWith(recorderStatus(now)))).toEqual([]);
   const troubled = await pageWith(troubledStatus(now));
   expect(marked(troubled)).toEqual([
-    ['Hashes', 'warn'],
-    ['Windows', 'bad'],
-    ['Gaps', 'bad'],
-    ['Lag', 'warn'],
-    ['Clock', 'warn'],
-    ['Disk', 'bad'],
+    ['Windows', 'bad', '1 missed'],
+    ['Gaps', 'bad', '1 open'],
+    ['Hashes', 'warn', '3 failed'],
+    ['Lag', 'warn', '94.5 s'],
+    ['Clock', 'warn', '31 ms'],
+    ['Disk', 'bad', '400 MB free'],
   ]);
   const [gap] = rowsOf(troubled.text, 'Gaps of the last 24 hours');
+  expect(gap!.Window).toMatch(/^BTC 5m \d\d:\d\d$/);
   expect(gap!.From).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC$/);
 });
 

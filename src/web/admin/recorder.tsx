@@ -12,6 +12,7 @@ import { archiveSizes } from '../../store/archive-sizes.ts';
 import type { Node } from '../../store/nodes.ts';
 import { RecorderFile } from '../../store/recorder-file.ts';
 import { serverStatus } from '../../store/server-file.ts';
+import { windowOfSlug } from '../../venue/slug.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { errorSentence } from '../posted-form.ts';
@@ -119,10 +120,19 @@ function headlineOf({ state, status }: RecorderReading, problems: number): reado
   return ['bad', `Recording${behind}, with ${countText(problems, 'problem')}`];
 }
 
+/** The figures that show whether the recorder works. Others are folded. */
+const FIGURES = ['Windows', 'Gaps', 'Hashes', 'Lag', 'Clock', 'Disk'];
+/** These count what is good; their notes count what is bad. */
+const COUNTS: ReadonlySet<string> = new Set(FIGURES.slice(0, 3));
+
 /** Times are relative to the moment when the state was written. */
 function State({ status }: { readonly status: RecorderStatus }) {
   const { sockets, windows, gaps, missed, writtenMs } = status;
   const looks = recorderLooks(status);
+  const facts = recorderFacts(status);
+  const others = Object.entries(facts).flatMap(([name, texts]) =>
+    FIGURES.includes(name) ? [] : [[name, texts.filter(Boolean).join(', ')]],
+  );
   const table = <Row,>(columns: readonly Column<Row>[], content: Omit<TableContent<Row>, 'columns'>) => (
     <Table
       {...content}
@@ -130,6 +140,7 @@ function State({ status }: { readonly status: RecorderStatus }) {
       columns={columns.map((column, index) => ({
         ...column,
         isRowHeading: index === 0,
+        ...(column.heading === 'Window' && { cell: (row: Row) => <WindowName slug={String(column.cell(row))} /> }),
         ...(column.heading === 'State' && { cell: (row: Row) => <StateText text={String(column.cell(row))} /> }),
       }))}
     />
@@ -137,10 +148,24 @@ function State({ status }: { readonly status: RecorderStatus }) {
   return (
     <>
       <div class="cards">
-        {Object.entries(recorderFacts(status)).map(([name, [value, note]]) => (
-          <Figure key={name} name={name} value={value} note={note} look={looks[name] || undefined} />
-        ))}
+        {FIGURES.map((name) => {
+          const [value, note] = facts[name]!;
+          const look = looks[name] || undefined;
+          const isOfNote = COUNTS.has(name);
+          return (
+            <Figure
+              key={name}
+              {...{ name, value, note }}
+              look={isOfNote ? undefined : look}
+              noteLook={isOfNote ? look : undefined}
+            />
+          );
+        })}
       </div>
+      <details class="card fold">
+        <summary>Frames, journal and other figures</summary>
+        <Facts isCard={false} facts={Object.fromEntries(others)} />
+      </details>
       {table(SOCKET_COLUMNS(writtenMs), { label: 'Sockets', rows: sockets, empty: 'No socket was opened yet.' })}
       {table(WINDOW_COLUMNS(writtenMs), {
         label: 'Windows',
@@ -168,6 +193,14 @@ const LOOKS: Readonly<Record<string, string>> = {
   closed: 'warn',
   missed: 'bad',
 };
+
+/** `BTC 5m 15:20`, where the slug says it. */
+function WindowName({ slug }: { readonly slug: string }) {
+  const window = windowOfSlug(slug);
+  if (window === undefined) return slug;
+  const { symbol, timeframe, startMs } = window;
+  return <span title={slug}>{`${symbol.toUpperCase()} ${timeframe} ${timeText(startMs).slice(11, 16)}`}</span>;
+}
 
 function StateText({ text }: { readonly text: string }) {
   return <span class={`badge ${LOOKS[/^\w+/.exec(text)?.[0] ?? ''] ?? ''}`.trim()}>{text}</span>;

@@ -84,17 +84,18 @@ interface FigureContent {
   readonly name: string;
   readonly value: string;
   readonly note: ComponentChildren;
-  /** The figure says something bad. */
+  /** The figure, or its note, says something bad. */
   readonly look?: 'bad' | 'warn' | undefined;
+  readonly noteLook?: 'bad' | 'warn' | undefined;
 }
 
 /** One figure of a page, with what it means. */
-export function Figure({ name, value, note, look }: FigureContent) {
+export function Figure({ name, value, note, look, noteLook = undefined }: FigureContent) {
   return (
     <dl class="card figure">
       <dt>{name}</dt>
       <dd class={look}>{value}</dd>
-      <dd class="note">{note}</dd>
+      <dd class={noteLook === undefined ? 'note' : `note ${noteLook}`}>{note}</dd>
     </dl>
   );
 }
