@@ -10,7 +10,7 @@ export interface Filter {
   readonly name: string;
   readonly label: string;
   /** The values that the parameter may have; undefined: any text. */
-  readonly options?: readonly string[];
+  readonly options?: readonly (string | readonly [value: string, text: string])[];
   /** True: a day. */
   readonly isDay?: boolean;
 }
@@ -92,7 +92,7 @@ function Filters({ path, filters, chosen }: FiltersContent) {
               key={name}
               label={label}
               name={name}
-              options={[['', 'Any'], ...options.map((option) => [option, option] as const)]}
+              options={[['', 'Any'], ...options.map((one) => (typeof one === 'string' ? ([one, one] as const) : one))]}
               chosen={chosen[name]}
             />
           ),

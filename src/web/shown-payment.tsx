@@ -1,7 +1,7 @@
 import type { Billing } from '../billing/billing.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
 import { Hash } from '../http/pages/copyable.tsx';
-import { chosenState } from '../store/chosen-payments.ts';
+import { CHOSEN_STATES, chosenState } from '../store/chosen-payments.ts';
 import type { Column } from './table.tsx';
 import { usdText } from './texts.ts';
 
@@ -74,8 +74,13 @@ export function PaidMark({ payment }: { readonly payment: Payment }) {
   );
 }
 
-/** The state of a payment as a badge. `isExact`: in the word that commands have for it. */
-export function State({ payment, isExact = false }: { payment: Payment; isExact?: boolean }) {
+/** The states that an admin chooses payments by, each with its name. A final payment is one that the network cannot take back. */
+export const STATE_OPTIONS = CHOSEN_STATES.map(
+  (state) => [state, state === 'final' ? 'paid, final' : STATES[state].name] as const,
+);
+
+/** The state of a payment as a badge. */
+export function State({ payment }: { payment: Payment }) {
   const state = chosenState(payment);
-  return <span class={STATES[state].badge}>{isExact ? state : STATES[state].name}</span>;
+  return <span class={STATES[state].badge}>{STATES[state].name}</span>;
 }

@@ -59,6 +59,15 @@ export function TierCard({ tier, isPresent, isRecommended = false, grants, child
   );
 }
 
+/** `markets, coin prices, order books`. */
+export function includedText(tier: Tier): string {
+  return namesOf((grant) => grantsRoute(tier, grant)).join(', ');
+}
+
+function namesOf(isShown: (grant: Grant) => boolean): string[] {
+  return GRANTS.filter(isShown).map((grant) => GRANT_NAMES[grant].toLowerCase());
+}
+
 interface Comparison {
   readonly tiers: readonly Tier[];
   /** The routes that some of the tiers lack. */
@@ -70,7 +79,7 @@ interface Comparison {
 export function compared(listed: readonly Tier[]): Comparison {
   const tiers = byPrice(listed);
   const isOfAll = (grant: Grant) => tiers.every((tier) => grantsRoute(tier, grant));
-  const names = GRANTS.filter(isOfAll).map((grant) => GRANT_NAMES[grant].toLowerCase());
+  const names = namesOf(isOfAll);
   const what = names.length === 0 ? 'Every tier' : `Every tier has ${names.join(' and ')}, and`;
   const shared = `${what} reaches back to the first recording.`;
   return { tiers, grants: GRANTS.filter((grant) => !isOfAll(grant)), shared };

@@ -1,4 +1,6 @@
+import { countText } from '../domain/count-text.ts';
 import type { Tier } from '../domain/tier.ts';
+import { DAY_MS } from '../domain/usage.ts';
 import type { Registry } from '../store/registry.ts';
 import { usdText } from './texts.ts';
 
@@ -18,6 +20,11 @@ export function priceText(tier: Tier): string {
 /** True for a tier without a price, or with a note that it has none yet. */
 function isOnRequest({ monthlyPriceUsd, priceNote = UNDECIDED }: Tier): boolean {
   return monthlyPriceUsd === undefined && [UNDECIDED, 'on request'].includes(priceNote.toLowerCase());
+}
+
+/** `53 days left`. */
+export function daysLeftText(leftMs: number): string {
+  return leftMs < DAY_MS ? 'Less than a day left' : `${countText(Math.floor(leftMs / DAY_MS), 'day')} left`;
 }
 
 /** Tiers in the order in which customers see them: by price, then those without one; among equal prices by rank. */

@@ -120,7 +120,7 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
       throw new Error('User rejected the request.');
     });
     await openOffer(watched);
-    await watched.page.getByRole('button', { name: /Pay with a wallet/ }).click();
+    await watched.page.getByRole('button', { name: /^Pay .* with a wallet$/ }).click();
     await watched.page.getByText(/Nothing was paid. Your wallet says: User rejected the request/).waitFor();
     expect(await watched.page.evaluate<boolean>('document.querySelector("form[data-payment] button").disabled')).toBe(
       false,
@@ -136,7 +136,7 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
     const { page } = watched;
     await page.addInitScript({ content: `Date.now = ((now) => () => now() + ${skewMs})(Date.now);` });
     await openOffer(watched);
-    await page.getByRole('button', { name: /Pay with a wallet/ }).click();
+    await page.getByRole('button', { name: /^Pay .* with a wallet$/ }).click();
     await page.getByRole('heading', { name: /Receipt/ }).waitFor();
     await page.getByText(/^paid$/).waitFor();
     expect(calls).toEqual(['eth_requestAccounts', 'wallet_switchEthereumChain', 'eth_signTypedData_v4']);
@@ -165,10 +165,10 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
     await openOffer(watched);
     const names = 'Array.from(document.querySelector("form[data-payment] select").options, (option) => option.text)';
     expect(await page.evaluate<string[]>(names)).toEqual(['First <b>', 'Second <b>']);
-    await page.getByRole('button', { name: /Pay with a wallet/ }).click();
+    await page.getByRole('button', { name: /^Pay .* with a wallet$/ }).click();
     await page.getByText(/Your wallet says: the other wallet/).waitFor();
     await page.evaluate('document.querySelector("form[data-payment] select").value = "Second"');
-    await page.getByRole('button', { name: /Pay with a wallet/ }).click();
+    await page.getByRole('button', { name: /^Pay .* with a wallet$/ }).click();
     await page.getByText(/^paid$/).waitFor();
     expect(calls.map(({ method }) => method)).toEqual([
       'eth_requestAccounts',

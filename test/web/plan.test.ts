@@ -37,7 +37,7 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
   expect(await latest()).toEqual({ Time: time, Activity: 'Granted the tier free without an end', By: 'an admin' });
   grantTier(change(), id, 'pro', NOW_MS + DAY_MS);
   const pro = await shown();
-  expect([markedIn(pro), pro.includes('Until <time')]).toEqual([['Pro'], true]);
+  expect([markedIn(pro), plainText(pro).includes('1 day left , until 2026-06-02 00:00 UTC')]).toEqual([['Pro'], true]);
   expect(rowsOf(pro, 'Periods')[0]).toEqual({
     Tier: 'Pro now',
     From: time,

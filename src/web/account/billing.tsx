@@ -6,6 +6,7 @@ import { List } from '../list.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { amountColumn, State } from '../shown-payment.tsx';
+import { daysLeftText, priceText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { PLAN_PATH } from './buy-form.tsx';
 
@@ -32,8 +33,11 @@ export function billingPage({ registry, billing, nowMs }: WebDeps, person: Perso
     <>
       <Facts
         facts={{
-          'Your plan': plan.tier.name,
-          Until: <Time ms={plan.endsMs === Infinity ? undefined : plan.endsMs} or="no end" />,
+          'Your plan': `${plan.tier.name}, ${priceText(plan.tier)}`,
+          Until:
+            plan.endsMs === Infinity
+              ? 'no end'
+              : [<Time ms={plan.endsMs} />, ', ', <b>{daysLeftText(plan.endsMs - nowMs())}</b>],
         }}
       />
       <List

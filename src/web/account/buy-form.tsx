@@ -22,12 +22,12 @@ interface BuyFormContent {
   readonly startsMs: InstantMs;
   readonly endsMs: InstantMs;
   /** The account has the tier. */
-  readonly isPresent: boolean;
+  readonly isPresent?: boolean;
   readonly nowMs: InstantMs;
 }
 
 /** Buys a tier with one of the tokens that pay for it. */
-export function BuyForm({ prices, startsMs, endsMs, isPresent, nowMs }: BuyFormContent) {
+export function BuyForm({ prices, startsMs, endsMs, isPresent = false, nowMs }: BuyFormContent) {
   const [first] = prices;
   if (first === undefined) return null;
   const hasChoice = prices.length > 1;

@@ -16,7 +16,8 @@ import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { WALLET_SCRIPT } from '../scripts.ts';
 import { tokenOf, tokenText } from '../shown-payment.tsx';
 import { leftText, numberText, usdText } from '../texts.ts';
-import { coinsText, grantedText } from '../tier-texts.ts';
+import { includedText } from '../tier-card.tsx';
+import { coinsText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import type { WalletPayment } from '../wallet-payment.ts';
 import { PLAN, PLAN_PATH } from './buy-form.tsx';
@@ -48,6 +49,7 @@ export function offerPage(
   const path = `${PLAN_PATH}/${quote.id}`;
   const pageUrl = `${service.publicUrl}${path}`;
   const amount = (quote.priceCents / 100).toFixed(2);
+  const pay = `Pay ${usdText(quote.priceCents / 100)} with a wallet`;
   const endsMs = startsMs + TERM_MS;
   const secondsLeft = Math.floor((quote.expiresMs - nowMs) / 1000);
   return personPage(
@@ -68,8 +70,8 @@ export function offerPage(
           <Facts
             isCard={false}
             facts={{
-              'You get': `30 days of ${tier.name}: ${coinsText(tier)}, ${numberText(tier.requestsPerMinute)} requests a minute with each key`,
-              Routes: grantedText(tier.routes),
+              'You get': `${coinsText(tier)}, ${numberText(tier.requestsPerMinute)} requests a minute with each key`,
+              Includes: includedText(tier),
               From: startsMs === nowMs ? 'now' : [<Time ms={startsMs} />, ', after your present tier'],
               Until: <Time ms={endsMs} />,
               'Pay with': name,
@@ -87,27 +89,30 @@ export function offerPage(
           <div class="row">
             <select class="input" aria-label="Wallet" hidden />
             <button class="button primary" type="submit" hidden>
-              Pay with a wallet
+              {pay}
             </button>
             <output class="quiet" />
           </div>
-          <div class="notice plain" data-no-wallet>
-            <strong>No wallet found in this browser</strong>
-            <div class="beside-code">
+          <div data-no-wallet>
+            <a class="button primary" href={path}>
+              {pay}
+            </a>
+            <div class="notice plain beside-code">
               <div>
+                <p>
+                  <strong>No wallet found in this browser.</strong> Unlock one, and press the button again. Or pay where
+                  your wallet is:
+                </p>
                 <ol>
                   <li>
                     Have at least {amount} {name} in a wallet for Ethereum. You need nothing for gas.
                   </li>
                   <li>
-                    Scan the code with the wallet’s app on your phone, or open the address in a browser that has it.
+                    Open this address in the wallet’s browser<span class="scan">, or scan the code with its app</span>.
                   </li>
-                  <li>Sign in there, choose “Pay with a wallet”, and sign the transfer.</li>
+                  <li>Sign in there, press “{pay}”, and sign the transfer.</li>
                 </ol>
                 <Copyable id="page" label="Copy the address of this page" text={pageUrl} />
-                <a class="button primary" href={path}>
-                  Look for a wallet again
-                </a>
               </div>
               <div
                 class="qr"

@@ -10,7 +10,7 @@ import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { AskOperator, compared, HowToAsk, HowToPay, TierCard } from '../tier-card.tsx';
-import { tierName } from '../tier-texts.ts';
+import { daysLeftText, priceText, tierName } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { BILLING } from './billing.tsx';
 import { BuyForm, PLAN_PATH, priceToken } from './buy-form.tsx';
@@ -51,24 +51,29 @@ export function planPage({ registry, billing, service, contact, nowMs: clock }: 
       ),
     },
     <>
-      <div class="card">
-        <h2>{present.name}</h2>
-        <p class="quiet">
-          {endsMs === Infinity ? noEnd : ['Until ', <Time ms={endsMs} />, '.']} Each key may send{' '}
-          {numberText(present.requestsPerMinute)} requests a minute.
-        </p>
-        {billing !== undefined && (
-          <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} registry={registry} />
-        )}
+      <div class="card present-plan">
+        <div>
+          <h2>{present.name}</h2>
+          <div class="price">{priceText(present)}</div>
+          <p>
+            {endsMs === Infinity
+              ? noEnd
+              : [<b>{daysLeftText(endsMs - nowMs)}</b>, ', until ', <Time ms={endsMs} />, '.']}{' '}
+            Each key may send {numberText(present.requestsPerMinute)} requests a minute.
+          </p>
+          {billing !== undefined && (
+            <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} registry={registry} />
+          )}
+        </div>
+        <BuyForm {...offers.get(present.id)!} isPresent nowMs={nowMs} />
       </div>
       <h2>Tiers</h2>
       <p class="quiet">{shared}</p>
       <div class="cards tiers">
         {shown.map((tier) => (
           <TierCard key={tier.id} tier={tier} grants={differing} isPresent={tier.id === present.id}>
-            <BuyForm {...offers.get(tier.id)!} isPresent={tier.id === present.id} nowMs={nowMs} />
+            {tier.id !== present.id && <BuyForm {...offers.get(tier.id)!} nowMs={nowMs} />}
             {isOnRequest(tier) && <AskOperator contact={contact} />}
-            {tier.monthlyPriceUsd === 0 && <p class="quiet">Without a purchase</p>}
           </TierCard>
         ))}
       </div>

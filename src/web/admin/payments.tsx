@@ -5,7 +5,7 @@ import { formatInstant } from '../../domain/instant.ts';
 import type { Payment } from '../../domain/payment.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Hash } from '../../http/pages/copyable.tsx';
-import { CHOSEN_STATES, chosenPayments, chosenState } from '../../store/chosen-payments.ts';
+import { chosenPayments, chosenState } from '../../store/chosen-payments.ts';
 import type { Registry } from '../../store/registry.ts';
 import { type Revenue, revenueOf } from '../../store/revenue.ts';
 import { linkTo } from '../link-to.ts';
@@ -13,7 +13,7 @@ import { DAY_FILTERS, List, SIZE } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { errorSentence } from '../posted-form.ts';
-import { amountColumn, State, tokenText, transactionColumn } from '../shown-payment.tsx';
+import { amountColumn, STATE_OPTIONS, State, tokenText, transactionColumn } from '../shown-payment.tsx';
 import { type Column, Table } from '../table.tsx';
 import { numberText, usdText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
@@ -101,7 +101,7 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
         label="Payments"
         path={PAYMENTS_PATH}
         query={query}
-        filters={[ACCOUNT_FILTER, { name: 'state', label: 'State', options: CHOSEN_STATES }, ...DAY_FILTERS]}
+        filters={[ACCOUNT_FILTER, { name: 'state', label: 'State', options: STATE_OPTIONS }, ...DAY_FILTERS]}
         cursor="before"
         find={() => found}
         columns={paymentColumns(registry, billing)}
@@ -159,7 +159,7 @@ function paymentColumns(registry: Registry, billing: Billing | undefined): Colum
     { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
     { heading: 'Tier', cell: ({ quote }) => tierName(registry, quote.tier) },
     amountColumn(billing),
-    { heading: 'State', cell: (payment) => <State payment={payment} isExact /> },
+    { heading: 'State', cell: (payment) => <State payment={payment} /> },
     {
       heading: 'Invoice',
       cell: ({ quote, invoice }) =>
