@@ -7,6 +7,8 @@ export interface AuditRecord extends AuditEntry {
   readonly actor: string | undefined;
   /** The address of the account that it concerns; undefined: none. */
   readonly account: string | undefined;
+  /** The name that the key of the entry has now; undefined: it has none, or the entry has no key. */
+  readonly keyName: string | undefined;
 }
 
 /** Returns true if a person acted on the account of another person: only admins do. */
@@ -16,13 +18,16 @@ export function isForAnother({ actorId, accountId }: AuditEntry): boolean {
 
 /** At most `limit` entries, the latest first. The next page has those before the last one. */
 export function auditPage(
-  { accounts, audit, database }: Registry,
+  { accounts, apiKeys, audit, database }: Registry,
   { limit, ...filter }: AuditFilter & { readonly limit: number },
 ): AuditRecord[] {
   return database.read(() => {
     const addressOf = (id: number | undefined) => (id === undefined ? undefined : accounts.find(id)?.email);
-    return audit
-      .list(limit, filter)
-      .map((entry) => ({ ...entry, actor: addressOf(entry.actorId), account: addressOf(entry.accountId) }));
+    return audit.list(limit, filter).map((entry) => ({
+      ...entry,
+      actor: addressOf(entry.actorId),
+      account: addressOf(entry.accountId),
+      keyName: apiKeys.find(String(entry.detail.key))?.name,
+    }));
   });
 }

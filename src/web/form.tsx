@@ -63,7 +63,7 @@ export function Field({ label, children, refused, ...input }: FieldContent) {
       />
       {isCorrected && (
         <span id={id} class="hint" role="status">
-          We removed an invisible character from the {name}. Check it, then go on.
+          Nothing is saved yet: we removed an invisible character from the {name}. Check it, and press the button again.
         </span>
       )}
       {error && !isCorrected ? (

@@ -102,7 +102,7 @@ test.skipIf(!HAS_CHROMIUM)(
     await shows(/or one with a passkey/);
     await checkPage();
     await press(/Sign in with a passkey/);
-    await shows(/the oldest first/);
+    await shows(/the latest first/);
     expect(page.url()).toBe(`${url}/admin/accounts`);
     await signOut();
 

@@ -60,7 +60,7 @@ describe('The pages of administration', () => {
     }
   });
 
-  test('list every account once, oldest first, and find a part of an address or a name', async () => {
+  test('list every account once, latest first, and find a part of an address or a name', async () => {
     const emails = Array.from({ length: 107 }, (_, index) => `person${index}@many.example`);
     for (const email of emails) account(email);
     const walked: string[] = [];
@@ -72,7 +72,7 @@ describe('The pages of administration', () => {
       sizes.push(found.length);
       path = nextIn(text);
     }
-    expect([sizes, walked]).toEqual([[50, 50, 7], emails]);
+    expect([sizes, walked]).toEqual([[50, 50, 7], emails.toReversed()]);
     const users = await admin.open('/admin/accounts?search=many.EXAMPLE&kind=user');
     expect([users.text.includes('107 accounts'), nextIn(users.text)]).toEqual([
       true,
@@ -89,11 +89,11 @@ describe('The pages of administration', () => {
     for (const name of ['b', 'c', 'a']) account(`${name}@sorted.example`);
     const of = '/admin/accounts?search=sorted.example';
     const first = await admin.open(of);
-    expect(plainText(first.text)).toContain('3 accounts, the oldest first.');
+    expect(plainText(first.text)).toContain('3 accounts, the latest first.');
     expect(first.text).toContain('<summary class="button">Filter (1)</summary>');
     expect(first.text.match(/type="date"/g)).toHaveLength(2);
     expect(first.text).toContain(
-      'aria-sort="ascending"><a href="/admin/accounts?search=sorted.example&amp;sort=-created"',
+      'aria-sort="descending"><a href="/admin/accounts?search=sorted.example&amp;sort=created"',
     );
     const byAddress = /href="([^"]*sort=address)">Account/.exec(first.text)![1]!.replaceAll('&amp;', '&');
     const sorted = await admin.open(byAddress);
@@ -313,7 +313,7 @@ describe('The pages of administration', () => {
   test('add a tier, change all of its fields, and move it in the catalog', async () => {
     expect((await change('/tiers/create', tier({ place: '2' }))).headers.get('location')).toBe('/admin/tiers');
     // In the order of their ranks.
-    expect((await tierRows()).map((row) => [row.Tier, row.Rank])).toEqual([
+    expect((await tierRows()).map((row) => [row.Tier, row.Place])).toEqual([
       ['Free', '1'],
       ['Gold', '2'],
       ['Starter', '3'],
@@ -358,12 +358,12 @@ describe('The pages of administration', () => {
     ]);
     expect(await tierRows()).toContainEqual({
       Tier: '<Gold> gold',
-      Coins: 'btc, eth',
+      Coins: 'BTC, ETH',
       Routes: 'quotes, export',
       State: 'not sold',
       'Per minute': '5',
       Price: 'Ask',
-      Rank: '5',
+      Place: '5',
       Accounts: '0',
       Keys: '1',
     });

@@ -11,6 +11,8 @@ import { Choice, Field, Form, InstantField } from '../form.tsx';
 import type { Answer } from '../page-request.ts';
 import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { instantField, type RefusedForm } from '../posted-form.ts';
+import { numberText } from '../texts.ts';
+import { coinsText } from '../tier-texts.ts';
 import { firstRequests } from './first-requests.ts';
 
 /** The way back to the list. */
@@ -59,9 +61,12 @@ function endOf(form: URLSearchParams, nowMs: InstantMs): InstantMs | undefined {
   return days === '' ? undefined : nowMs + Number(days) * DAY_MS;
 }
 
-function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
+function formOf({ registry, nowMs }: WebDeps, person: Person, refused?: RefusedForm) {
   const isAt = refused?.error instanceof RefusedField && refused.error.field === 'expires';
-  const keysBefore = registry.database.read(() => registry.apiKeys.ofAccount(person.account.id)).length;
+  const { keysBefore, tier } = registry.database.read(() => ({
+    keysBefore: registry.apiKeys.ofAccount(person.account.id).length,
+    tier: registry.accountTiers.at(person.account.id, nowMs()).tier,
+  }));
   return personPage(
     person,
     { title: 'Create a key', path: ALL_KEYS.href, back: ALL_KEYS, refused },
@@ -73,7 +78,10 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
       look="primary"
       link={<a href="/account/keys">Cancel</a>}
     >
-      <p class="quiet">The key is shown once, on the next page. It has the limits of your plan.</p>
+      <p class="quiet">
+        The key is shown once, on the next page. It has the limits of your plan, {tier.name}:{' '}
+        {numberText(tier.requestsPerMinute)} requests a minute. Coins: {coinsText(tier)}.
+      </p>
       <Field label="Name" name="name" refused={refused} maxLength={100} autocomplete="off" placeholder="trading-bot">
         Optional: the program or the machine that will use the key.
       </Field>

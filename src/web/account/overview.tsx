@@ -7,7 +7,7 @@ import type { Allowance } from '../../domain/rate-window.ts';
 import type { UsageCounts } from '../../domain/usage.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
-import { auditSentence } from '../audit-sentence.ts';
+import { EntryText } from '../admin/audit.tsx';
 import type { Answer } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { USAGE_SCRIPT } from '../scripts.ts';
@@ -88,11 +88,7 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
           <Refusals routes={ofMonth.routes} sum={ofMonth.total.sum} />
         </>
       )}
-      <Latest
-        entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })}
-        ownId={account.id}
-        names={names}
-      />
+      <Latest entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })} ownId={account.id} />
     </>,
   );
 }
@@ -234,11 +230,9 @@ function actorText(actorId: number | undefined, ownId: number): string {
 interface LatestContent {
   readonly entries: readonly AuditRecord[];
   readonly ownId: number;
-  /** Those of the keys that are not revoked, by id. */
-  readonly names: ReadonlyMap<string, string>;
 }
 
-function Latest({ entries, ownId, names }: LatestContent) {
+function Latest({ entries, ownId }: LatestContent) {
   return (
     <Table
       label="Latest activity"
@@ -247,10 +241,7 @@ function Latest({ entries, ownId, names }: LatestContent) {
         {
           heading: 'Activity',
           class: 'long',
-          cell: (entry) =>
-            auditSentence(entry)
-              .split(/(key_\w+)/)
-              .map((part) => (names.has(part) ? <strong key={part}>{names.get(part)}</strong> : part)),
+          cell: (entry) => <EntryText entry={entry} />,
         },
         { heading: 'By', isPlain: true, cell: ({ actorId }) => actorText(actorId, ownId) },
         { heading: 'Time', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },

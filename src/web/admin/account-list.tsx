@@ -58,7 +58,7 @@ export async function accountList(
 ): Promise<Answer> {
   const text = query.get('search')?.trim() || undefined;
   const filter = { text, kind: query.get('kind') || undefined, ...chosenDays(query) };
-  const order = ACCOUNT_ORDERS.find((one) => one === query.get('sort')) ?? 'created';
+  const order = ACCOUNT_ORDERS.find((one) => one === query.get('sort')) ?? '-created';
   const isByAddress = order.endsWith('address');
   const count = registry.database.read(() => registry.accounts.count(filter));
   const cursor = query.get('after') || undefined;

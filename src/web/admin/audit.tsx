@@ -12,13 +12,25 @@ import { ACCOUNT_FILTER, AccountLink, filteredAccount } from './shown-account.ts
 export const AUDIT_PATH = '/admin/audit';
 export const AUDIT_LABEL = 'Entries of the audit';
 
-const KIND_BADGES: Readonly<Record<string, string>> = { account: 'up', key: 'accent', payment: 'good', tier: 'good' };
 /** Actions that refuse or take away something. */
 const LOSSES = /\.(delete|disable|fail|refund|refused|retire|revoke|wrong-code)$/;
 
 function Kind({ action }: { readonly action: string }) {
-  const kind = auditKind(action);
-  return <span class={`badge ${LOSSES.test(action) ? 'bad' : (KIND_BADGES[kind] ?? '')}`}>{kind}</span>;
+  return <span class={LOSSES.test(action) ? 'badge bad' : 'badge'}>{auditKind(action)}</span>;
+}
+
+/** The sentence of an entry, with the name of its key in place of the id. */
+export function EntryText({ entry }: { readonly entry: AuditRecord }) {
+  const id = String(entry.detail.key);
+  const [before, after] = auditSentence(entry).split(id);
+  if (entry.keyName === undefined || after === undefined) return <>{auditSentence(entry)}</>;
+  return (
+    <>
+      {before}
+      <strong title={id}>{entry.keyName}</strong>
+      {after}
+    </>
+  );
 }
 
 /** Columns for entries of one account, which the page names. */
@@ -30,7 +42,9 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
     isPlain: true,
     cell: (entry) => (
       <details>
-        <summary>{auditSentence(entry)}</summary>
+        <summary>
+          <EntryText entry={entry} />
+        </summary>
         <div class="quiet">
           {isForAnother(entry) && <div>{`${entry.actor} did this as an admin, for ${entry.account}.`}</div>}
           {entry.action}

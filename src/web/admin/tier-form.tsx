@@ -94,7 +94,7 @@ export function TierForm({ id, values: before, refused, hasPlace, coins, note }:
           For each key.
         </Field>
         {hasPlace && (
-          <Field {...value('place')} label="Rank" type="number" min={1}>
+          <Field {...value('place')} label="Place" type="number" min={1}>
             1 is the lowest tier. An account with several has the highest.{isNew && ' Leave it empty for the highest.'}
           </Field>
         )}

@@ -6,7 +6,7 @@ import { type Person, personPage, posted, type WebDeps } from '../person-page.ts
 import { type RefusedForm, refusedForm } from '../posted-form.ts';
 import { type Column, Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
-import { grantedText, priceText, TERM } from '../tier-texts.ts';
+import { coinsText, grantedText, priceText, TERM } from '../tier-texts.ts';
 import { coinsToChoose, NEW_TIER_FIELDS, TierForm, tierOf } from './tier-form.tsx';
 
 export const TIERS_PATH = '/admin/tiers';
@@ -54,7 +54,7 @@ export async function tierList(
           <h2>The catalog</h2>
         </>
       )}
-      <p class="quiet">An account with several tiers has the one of the highest rank. Prices are for 30 days.</p>
+      <p class="quiet">An account with several tiers has the one with the highest place. Prices are for 30 days.</p>
       <Table
         label="Tiers"
         columns={columns(catalog, counts)}
@@ -85,8 +85,8 @@ function columns(catalog: readonly Tier[], { accounts, keys }: TierCounts): Colu
         return <span class="badge good">{price === 0 ? 'free' : 'on sale'}</span>;
       },
     },
-    { heading: 'Rank', class: 'number nowrap', cell: (tier) => catalog.indexOf(tier) + 1 || null },
-    { heading: 'Coins', class: 'nowrap', cell: ({ coins }) => grantedText(coins) },
+    { heading: 'Place', class: 'number nowrap', cell: (tier) => catalog.indexOf(tier) + 1 || null },
+    { heading: 'Coins', class: 'nowrap', cell: coinsText },
     { heading: 'Routes', class: 'most', cell: ({ routes }) => grantedText(routes) },
     {
       heading: 'Per minute',
