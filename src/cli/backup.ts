@@ -113,7 +113,7 @@ async function recorded<Made extends KeptBackup>(
 ): Promise<Made> {
   const record = (change: LastBackup) => {
     try {
-      if (existsSync(data)) recordBackup(data, change);
+      if (existsSync(data)) explained(data, () => recordBackup(data, change));
     } catch (error) {
       terminal.err(`metrics and doctor do not know of this backup, because it was not recorded: ${causeOf(error)}\n`);
     }

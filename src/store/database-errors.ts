@@ -101,7 +101,8 @@ export function sentenceFor(error: SQLiteError, path: string): string {
   return `'${path}' refused a statement (${code || 'SQLITE_ERROR'}): ${error.message}`;
 }
 
-function fullDisk(path: string): string {
+/** The sentence for a file that needs more space than the disk has. */
+export function fullDisk(path: string): string {
   return `the disk is full, '${path}' cannot grow: free some space and run this again (what was reported as stored is kept)`;
 }
 

@@ -1,5 +1,5 @@
 import { SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { refuseCompressed } from './backup-manifest.ts';
@@ -18,13 +18,16 @@ import {
   upgrade,
   writeCopy,
 } from './database-connection.ts';
-import { explained, isBusy, isCorruption, MissingFile } from './database-errors.ts';
+import { explained, fullDisk, isBusy, isCorruption, MissingFile } from './database-errors.ts';
 import type { DatabaseFile } from './database-file.ts';
+import { freeBytes } from './disk-floor.ts';
 import { isDiskFull } from './disk-reserve.ts';
 import type { Upgraded } from './upgrade.ts';
 
 /** Pages of the write-ahead log after which a commit copies it into the file: SQLite's default. */
 export const LOG_PAGES = 1000;
+/** What a write-ahead log and its index need at first. */
+const LOG_BYTES = 64 * 1024;
 /** The value of SQLite's auto_vacuum with which a file gives its free pages back on request. */
 const INCREMENTAL = 2;
 /** Maximum age of a shared view. A command that changes the archive takes longer than this to report it. */
@@ -91,6 +94,10 @@ export class Database {
       if (!isReadOnly(directory)) refuseShared(directory);
       if (options.readOnly === true || isReadOnly(path)) return Database.openToRead(path, file);
       mkdirSync(directory, { recursive: true, mode: 0o700 });
+      // SQLite's files would stay there empty, and refuse all readers.
+      if (!existsSync(`${path}-wal`) && freeBytes(directory) < LOG_BYTES) {
+        throw new DomainError('unavailable', fullDisk(path));
+      }
       let sqlite = connect(path, file);
       let upgraded: Upgraded | undefined;
       if (isEarlier(sqlite, file)) {

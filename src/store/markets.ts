@@ -81,7 +81,7 @@ const WALKED = `market_key AS key, start_ms AS startMs, condition_id AS conditio
     AND (IFNULL(first_snapshot_ms, 9e999) <= ?6) BETWEEN ?7 AND ?8
     AND (closed IS 1 AND IFNULL(resolved_ms, ?11) <= ?6) BETWEEN ?9 AND ?10
     AND timeframe = IFNULL(?12, timeframe)
-    AND (?13 IS NULL OR INSTR(slug, ?13) > 0 OR INSTR(condition_id, ?13) = 1)
+    AND (?13 IS NULL OR INSTR(LOWER(slug), ?13) > 0 OR INSTR(condition_id, ?13) = 1)
     AND (?15 IS NULL OR (winner IS ?15 AND IFNULL(resolved_ms, ?11) <= ?6))
     AND (?16 < ?17 OR ?16 = EXISTS (
       SELECT 1 FROM gaps

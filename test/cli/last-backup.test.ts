@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import { LAST_BACKUP_FILE, readLastBackup } from '../../src/store/last-backup.ts';
@@ -81,6 +81,22 @@ test('A backup that would take the disk of the archive below its floor is refuse
   );
   expect(existsSync(target)).toBe(false);
 });
+
+test.skipIf(!hasDisk((parent) => smallDisk(parent, '8m')))(
+  'A backup of an archive on a full disk says in a sentence that it was not recorded (needs root).',
+  async () => {
+    using held = await place();
+    using disk = smallDisk(held.path, '8m')!;
+    const data = join(disk.path, 'data');
+    cpSync(held.data, data, { recursive: true });
+    disk.fill(true);
+    const terminal = captured();
+    expect(await run(['backup', held.target, '--data', data], terminal)).toBe(0);
+    expect(terminal.stderr()).toMatch(
+      /^metrics and doctor [^\n]*: the disk is full, '[^\n]*\/data' cannot grow: [^\n]*\n\d/,
+    );
+  },
+);
 
 test.skipIf(!hasDisk((parent) => smallDisk(parent, '64k')))(
   'The floor is not kept on another disk, where only room for the copies is needed (needs root).',

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Database } from '../../src/store/database.ts';
+import { RECORDINGS } from '../../src/store/database-file.ts';
 import { keepReserve, makeRoom, RESERVE_FILE } from '../../src/store/disk-reserve.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { smallDisk } from '../support/disks.ts';
@@ -33,4 +35,18 @@ test('Room is made in the directory of an archive only: elsewhere a file of this
   writeFileSync(join(disk.path, 'bookreel.db'), '');
   makeRoom(disk.path);
   expect(existsSync(path)).toBe(false);
+});
+
+test('Nothing opens a database to write on a full disk, where it would leave empty files that end a server (needs root).', () => {
+  using parent = temporaryDirectory();
+  using disk = smallDisk(parent.path, '8m');
+  if (disk === undefined) return;
+  Database.open(disk.path, RECORDINGS, { create: true }).close();
+  disk.fill(true);
+  using reader = Database.open(disk.path, RECORDINGS, { create: false, readOnly: true });
+  expect(() => Database.open(disk.path, RECORDINGS, { create: false })).toThrow(
+    /^the disk is full, '.*' cannot grow: /,
+  );
+  expect(readdirSync(disk.path).sort()).toEqual(['ballast', 'bookreel.db']);
+  expect(reader.readShared(() => 'read')).toBe('read');
 });

@@ -373,3 +373,12 @@ describe('finding a market', () => {
     expect(it).toBeUndefined();
   });
 });
+
+test('A search ignores case, also that of a recorded slug.', () => {
+  using held = temporaryArchive();
+  const { database, markets } = held.archive;
+  database.write(() => markets.put(marketStatement(1, { slug: 'Up_Down.1' }), NOW_MS));
+  const filter = { timeframe: undefined, recorded: undefined, closed: undefined, fromMs: 0, toMs: Infinity };
+  const found = (search: string) => markets.walk('btc', { ...filter, search }, 2).keys.length;
+  expect(['up_down', 'UP_', 'Up_Down.1', 'updown'].map(found)).toEqual([1, 1, 1, 0]);
+});
