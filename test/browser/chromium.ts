@@ -62,9 +62,12 @@ export interface Page {
     up(): Promise<void>;
     wheel(byX: number, byY: number): Promise<void>;
   };
-  /** Chromium's own protocol, for fingers. */
+  /** Chromium's own protocol, for fingers and traces. */
   context(): {
-    newCDPSession(page: Page): Promise<{ send(method: string, parameters: object): Promise<unknown> }>;
+    newCDPSession(page: Page): Promise<{
+      send(method: string, parameters?: object): Promise<unknown>;
+      on(event: string, listener: (parameters: { readonly value: readonly TraceEvent[] }) => void): unknown;
+    }>;
   };
   readonly keyboard: { press(key: string): Promise<void> };
   locator(selector: string): Locator;
@@ -80,6 +83,11 @@ export interface Page {
   on(event: 'websocket', listener: (socket: { url(): string }) => void): unknown;
   on(event: 'console', listener: (message: { type(): string; text(): string }) => void): unknown;
   on(event: 'pageerror', listener: (error: Error) => void): unknown;
+}
+
+interface TraceEvent {
+  readonly name: string;
+  readonly args: { readonly elementCount?: number };
 }
 
 interface BrowserResponse {

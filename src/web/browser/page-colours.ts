@@ -14,26 +14,19 @@ export interface PageColours {
 }
 
 export function pageColours(): PageColours {
-  return {
-    ink: colourOf('--ink'),
-    quiet: colourOf('--quiet'),
-    line: colourOf('--line'),
-    surface: colourOf('--surface'),
-    sunken: colourOf('--sunken'),
-    accent: colourOf('--accent'),
-    reference: colourOf('--series-4'),
-    bid: colourOf('--bid'),
-    ask: colourOf('--ask'),
-    font: `12px ${getComputedStyle(document.body).fontFamily}`,
-  };
+  const names = ['ink', 'quiet', 'line', 'surface', 'sunken', 'accent', 'reference', 'bid', 'ask'] as const;
+  return { ...coloursOf(names), font: `12px ${getComputedStyle(document.body).fontFamily}` };
 }
 
-/** The colour of a variable of the style sheet, as the present scheme has it. */
-export function colourOf(variable: string): string {
-  const probe = document.createElement('span');
-  probe.style.color = `var(${variable})`;
-  document.body.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
+/** The colours of variables of the style sheet, as the present scheme has them. */
+export function coloursOf<Name extends string>(names: readonly Name[]): Record<Name, string> {
+  // Nobody sees the head, and the body is not styled again for each.
+  const { head } = document;
+  const shown = getComputedStyle(head);
+  const colours = names.map((name) => {
+    head.style.color = `var(--${name})`;
+    return [name, shown.color] as const;
+  });
+  // One of each name.
+  return Object.fromEntries(colours) as Record<Name, string>;
 }

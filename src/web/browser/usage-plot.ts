@@ -1,6 +1,6 @@
 import uPlot from 'uplot';
 import type { ChartData } from '../usage/chart-data.ts';
-import { colourOf, pageColours } from './page-colours.ts';
+import { coloursOf, pageColours } from './page-colours.ts';
 
 const HEIGHT = 288;
 const AXIS_WIDTH = 72;
@@ -66,6 +66,7 @@ export class UsagePlot {
     const [first, last] = [this.#starts[0]!, this.#starts.at(-1)!];
     const half = data.intervalMs / 2000;
     const { quiet, line, font, surface } = pageColours();
+    const fills = coloursOf(this.#series.map(({ color }) => `series-${color}`));
     const axis = { stroke: quiet, font };
     const lines = { stroke: line, width: 1 };
     const bars = uPlot.paths.bars!({ size: [0.8, 48] });
@@ -89,7 +90,7 @@ export class UsagePlot {
       series: [
         {},
         ...this.#series.toReversed().map(({ color }) => ({
-          fill: colourOf(`--series-${color}`),
+          fill: fills[`series-${color}`]!,
           width: 0,
           paths: bars,
           points: { show: false },

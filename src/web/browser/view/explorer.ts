@@ -56,8 +56,6 @@ const PLAYED_LADDERS_MS = 100;
 const ONE_SIDED_MS = 10_000;
 /** While the clock of a replay moves, the market is read so often. */
 const MARKET_AGE_MS = 3000;
-const COLUMNS_MAX = 1500;
-const COLUMNS_AT_FIRST = 800;
 
 /** Loads a market and what is shown of it. What was loaded stays visible when a later request fails. */
 export class Explorer {
@@ -66,8 +64,8 @@ export class Explorer {
   readonly clock: ReplayClock | undefined;
   readonly loader: HeatMapLoader;
   readonly feed: LadderFeed;
-  /** The columns of a heat map: the pixels of the plot. */
-  readonly columns: Signal<number> = signal(COLUMNS_AT_FIRST);
+  /** The columns of a heat map; 0: the plot is not measured. */
+  readonly columns: Signal<number> = signal(0);
   /** True while the instant follows the clock of the replay. */
   readonly isFollowing: Signal<boolean>;
   readonly #settings: ExplorerSettings;
@@ -326,15 +324,15 @@ export class Explorer {
 
   #loadHeatMaps(): void {
     void this.#epoch.value;
-    const [source, shown] = [this.#source.value, this.#shown.value];
-    if (source === undefined || shown === undefined) return;
+    const [source, shown, columns] = [this.#source.value, this.#shown.value, this.columns.value];
+    if (source === undefined || shown === undefined || columns === 0) return;
     const { state } = shown;
     const wanted = {
       source,
       outcomes: outcomesOf(this.panels.value),
       whole: state.limits.value,
       window: state.time.value,
-      columns: Math.min(COLUMNS_MAX, this.columns.value),
+      columns,
     };
     void untracked(() => this.loader.load(wanted));
     if (!this.isLocal.value || !state.layers.value.has('trades')) return;

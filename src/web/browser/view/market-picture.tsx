@@ -1,5 +1,5 @@
 import { effect, type Signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { HeatMapColumn } from '../../../domain/heat-map.ts';
 import { directionOf } from '../../../domain/settlement.ts';
 import type { CoinPrices } from './coin-strip.ts';
@@ -16,17 +16,21 @@ interface PictureContent extends MarketContent {
   readonly plot: Signal<MarketPlot | undefined>;
 }
 
+/** A column for each pixel, or more: lines keep their short turns in a narrow plot too. */
+const [COLUMNS_LEAST, COLUMNS_MAX] = [700, 1500];
+
 /** The heat map with everything that is drawn over and below it. */
 export function MarketPicture({ explorer, shown, plot: made }: PictureContent) {
   const area = useRef<HTMLElement>(null);
   const picture = useRef<HTMLDivElement>(null);
   const { state } = shown;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = area.current!;
     const plot = new MarketPlot(picture.current!, { ...explorer, state });
     made.value = plot;
     const stopMeasuring = effect(() => {
-      if (plot.areaWidth.value > 0) explorer.columns.value = plot.areaWidth.value;
+      const width = plot.areaWidth.value;
+      explorer.columns.value = width && Math.min(COLUMNS_MAX, Math.max(COLUMNS_LEAST, width));
     });
     const stopListening = listenToGestures(element, {
       zoomTime: (factor, x) => state.zoomTime(factor, plot.msAt(x)),
@@ -132,12 +136,12 @@ function PointerTip({ pointed, coin, trades, startMs, width }: PointerTipContent
         {outcome === 'up' ? 'Up' : 'Down'}, {clockText(ms, startMs)}
       </b>
       <dl>
-        {rows.map(([name, text, side = '']) => [
-          <dt key={name}>{name}</dt>,
-          <dd key={text} class={`outcome ${side}`}>
-            {text}
-          </dd>,
-        ])}
+        {rows.map(([name, text, side = '']) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd class={`outcome ${side}`}>{text}</dd>
+          </div>
+        ))}
       </dl>
     </div>
   );

@@ -355,7 +355,9 @@ export class MarketPlot {
     const { from, to } = time.value;
     const part = (atMs.value - from) / (to - from);
     this.#instant.hidden = part < 0 || part > 1;
-    this.#element.style.setProperty('--x', `${this.#gutters.value.left + part * this.areaWidth.value}px`);
+    const x = `${this.#gutters.value.left + part * this.areaWidth.value}px`;
+    // Not on their parent: all that is in it would be styled again.
+    for (const element of [this.#instant, this.#tags.up, this.#tags.down]) element.style.setProperty('--x', x);
   }
 
   /**
@@ -372,11 +374,13 @@ export class MarketPlot {
       const price = midOf({ bidPrice, askPrice }) ?? bidPrice ?? askPrice ?? -1;
       const tag = this.#tags[outcome];
       const isKnown = coverage && !unknownText(coverage, outcome, ladders?.query.atMs ?? 0, snapshot, true);
-      tag.hidden = !panel || !isKnown || price < from || price > to;
-      tag.textContent = `${price}`;
+      // To write the attribute again, or another node of text, makes the browser look at all rules with `:has()`.
+      const isHidden = !panel || !isKnown || price < from || price > to;
+      if (tag.hidden !== isHidden) tag.hidden = isHidden;
+      tag.firstChild!.nodeValue = `${price}`;
       if (panel === undefined) continue;
-      const y = panel.top + ((to - price) / (to - from)) * panel.height;
-      tag.style.cssText = `--y:${y}px;--top:${panel.top}px`;
+      tag.style.setProperty('--y', `${panel.top + ((to - price) / (to - from)) * panel.height}px`);
+      tag.style.setProperty('--top', `${panel.top}px`);
     }
   }
 
@@ -415,6 +419,7 @@ function elementOf(className: string): HTMLElement {
   const element = document.createElement('div');
   element.className = className;
   element.hidden = true;
+  element.append('');
   return element;
 }
 
