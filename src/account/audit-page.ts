@@ -27,7 +27,7 @@ export function auditPage(
       ...entry,
       actor: addressOf(entry.actorId),
       account: addressOf(entry.accountId),
-      keyName: apiKeys.find(String(entry.detail.key))?.name,
+      keyName: entry.detail.key === undefined ? undefined : apiKeys.find(String(entry.detail.key))?.name,
     }));
   });
 }

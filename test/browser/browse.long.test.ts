@@ -127,6 +127,16 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.setViewportSize({ width: 1280, height: 1600 });
   });
 
+  test('The days of the calendar are equally wide, and have room for their numbers.', async () => {
+    await open('?coin=btc');
+    await page.locator('.calendar .days .day').first().waitFor();
+    const widths = await page.evaluate<number[]>(
+      "[...document.querySelectorAll('.calendar .days .day')].map((day) => day.getBoundingClientRect().width)",
+    );
+    expect(Math.min(...widths)).toBeGreaterThan(20);
+    expect(Math.max(...widths) - Math.min(...widths)).toBeLessThan(2);
+  });
+
   test('A search has a column of the coin, one of the length where it differs, and marks its text; buttons move a list that scrolls by what is seen.', async () => {
     const headings = async () =>
       await page.evaluate<string[]>(
