@@ -43,8 +43,11 @@ export function refuseSmallDisk(directory: string, bytes: number, data: string, 
   );
 }
 
-/** The number of bytes that a user without special rights may still write to the disk of a directory. */
+/**
+ * The number of bytes that a user without special rights may still write to the disk of a directory; Infinity where the file system does not
+ * say, as some of networks and of user space do.
+ */
 export function freeBytes(directory: string): number {
-  const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize;
+  const { blocks, bavail, bsize } = statfsSync(directory);
+  return blocks === 0 ? Infinity : bavail * bsize;
 }
