@@ -7,6 +7,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { BunSocket } from '../support/bun-socket.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { runCommand } from '../support/command.ts';
+import { oneLined } from '../support/documented-commands.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
 import { messagesIn } from '../support/logged.ts';
 import {
@@ -479,7 +480,9 @@ describe('stderr shows the clock and the connected clients', () => {
 
 test('the commands of the manual work as they are written there', async () => {
   const page = readFileSync(join(import.meta.dir, '..', '..', 'src', 'manual', 'replay.md'), 'utf8');
-  const commands = [...page.matchAll(/^bookreel ((?:seed|replay)\b.*)$/gm)].map(([, words]) => words!.split(' '));
+  const commands = [...oneLined(page).matchAll(/^bookreel ((?:seed|replay)\b.*)$/gm)].map(([, words]) =>
+    words!.split(' '),
+  );
   const [seed, start, ...others] = commands;
   const steering = others.filter(([, word]) => !word!.startsWith('--'));
   expect([seed![0], start![0], steering.length > 4]).toEqual(['seed', 'replay', true]);

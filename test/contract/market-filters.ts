@@ -45,7 +45,9 @@ function expectedList({ tf, search = '', recorded, closed, window = [undefined],
   const [from = -Infinity, to = Infinity] = window;
   return expectedMarkets('btc', tf)
     .filter((market) => asOf === undefined || Math.min(at(market.createdAt), at(market.startTime)) <= asOf)
-    .filter(({ slug, conditionId }) => String(slug).includes(text) || String(conditionId).startsWith(text))
+    .filter(
+      ({ slug, conditionId }) => String(slug).toLowerCase().includes(text) || String(conditionId).startsWith(text),
+    )
     .filter((market) => at(market.startTime) <= to && at(market.endTime) >= from)
     .filter((market) => recorded === undefined || recorded === countOf(market.conditionId, asOf) > 0)
     .filter((market) => {

@@ -26,9 +26,14 @@ const READY = /^curl .*\n/m;
 export function blocksOf(markdown: string): readonly Block[] {
   return [...markdown.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(({ index, 1: language, 2: text }) => ({
     language: language!,
-    text: text!,
+    text: language === 'sh' ? oneLined(text!) : text!,
     isAnswer: markdown.slice(0, index).endsWith('```\n\n'),
   }));
+}
+
+/** Each command as one line: a backslash at the end of a line continues it. */
+export function oneLined(commands: string): string {
+  return commands.replaceAll(/\\\n\s*/g, '');
 }
 
 /**
@@ -52,10 +57,7 @@ export async function runBlocks(markdown: string, { cwd, env, ports }: Place): P
   try {
     for (const [index, { language, text }] of blocks.entries()) {
       if (language !== 'sh') continue;
-      const lines = text
-        .trim()
-        .replaceAll(/\\\n\s*/g, '')
-        .split('\n');
+      const lines = text.trim().split('\n');
       const server = SERVERS.test(lines.at(-1)!) ? lines.pop() : undefined;
       const script = `. '${kept}'\nset -ae\n${lines.join('\n')}\nexport -p >'${kept}'\n`;
       const { code, stdout, stderr } = await finished(['sh', '-c', script], { cwd, env });
