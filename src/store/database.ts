@@ -26,7 +26,7 @@ import type { Upgraded } from './upgrade.ts';
 
 /** Pages of the write-ahead log after which a commit copies it into the file: SQLite's default. */
 export const LOG_PAGES = 1000;
-/** What a write-ahead log and its index need at first. */
+/** The bytes that a write-ahead log and its index need at first. */
 const LOG_BYTES = 64 * 1024;
 /** The value of SQLite's auto_vacuum with which a file gives its free pages back on request. */
 const INCREMENTAL = 2;
