@@ -22,8 +22,9 @@ function Kind({ action }: { readonly action: string }) {
 /** The sentence of an entry, with the name of its key in place of the id. */
 export function EntryText({ entry }: { readonly entry: AuditRecord }) {
   const id = String(entry.detail.key);
-  const [before, after] = auditSentence(entry).split(id);
-  if (entry.keyName === undefined || after === undefined) return <>{auditSentence(entry)}</>;
+  const sentence = auditSentence(entry);
+  const [before, after] = sentence.split(id);
+  if (entry.keyName === undefined || after === undefined) return <>{sentence}</>;
   return (
     <>
       {before}
