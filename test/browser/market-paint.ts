@@ -14,7 +14,7 @@ const GOALS = { pictureMs: 500, framesPerSecond: 60, heapMB: 150 };
 /** Notes when cells are drawn for the first time. The legend has colours from then on. */
 const NOTE_PICTURE = `(() => {
   const look = () => {
-    if (document.querySelector('.ramp') === null) requestAnimationFrame(look);
+    if (document.querySelector('.ramp:not([hidden])') === null) requestAnimationFrame(look);
     else globalThis.pictureMs = performance.now();
   };
   look();

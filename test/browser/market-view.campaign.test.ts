@@ -388,7 +388,7 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
       .waitFor();
     await drawn(page);
     expect(await page.locator('.ladder tr.bid').allInnerTexts()).not.toEqual([]);
-    expect(await page.evaluate<boolean>("document.querySelector('.ramp') !== null")).toBe(true);
+    expect(await page.evaluate<boolean>("document.querySelector('.ramp:not([hidden])') !== null")).toBe(true);
     expect(await axeFindings(page)).toEqual([]);
     expect(await complaintsOf(watched)).toEqual([]);
   });
@@ -411,7 +411,7 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
       .getByText(/(?:lacks|does not grant) snapshots/)
       .first()
       .waitFor();
-    expect(await page.evaluate<boolean>("document.querySelector('.ramp') !== null")).toBe(true);
+    expect(await page.evaluate<boolean>("document.querySelector('.ramp:not([hidden])') !== null")).toBe(true);
     expect(await page.locator('.ladder tr.bid').allInnerTexts()).not.toEqual([]);
   });
 

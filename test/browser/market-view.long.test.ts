@@ -231,6 +231,26 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(styled).toBeLessThan(elements / 10);
   });
 
+  test('The plot of a market is made once: the colours and the trades get their room before they are known.', async () => {
+    const market = (await servedMarkets(server.origin, key)).find(({ slug, symbol, timeframe }) => {
+      return slug.startsWith('simulated') && symbol === 'btc' && timeframe === '5m';
+    });
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.addInitScript({
+      content: `globalThis.madePlots = 0;
+        new MutationObserver((changes) => {
+          for (const { addedNodes } of changes) for (const { classList } of addedNodes) madePlots += Number(classList?.contains('uplot') ?? 0);
+        }).observe(document, { childList: true, subtree: true });`,
+    });
+    await openMarket(page, `${server.origin}/view/btc/${market!.slug}`, 'worker');
+    const [made, present] = await page.evaluate<[number, number]>(
+      "[madePlots, document.querySelectorAll('.uplot').length]",
+    );
+    expect(present).toBeGreaterThan(2);
+    expect(made).toBe(present);
+  });
+
   test('The page of a market shows strike, final price, and the last reference price with its distance to the strike, at any instant and at the pointer, rounded to cents, and has all their digits in titles.', async () => {
     const get = async <T>(path: string) => {
       const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key}` } });

@@ -37,13 +37,12 @@ export function ColourTools({ state }: { readonly state: ViewState }) {
   );
 }
 
-/** The colours of both sides below each other, and the sizes of both. Nothing without books. */
+/** The colours of both sides below each other, and the sizes of both. Without books in view only their room. */
 export function Ramps({ state, plot }: { readonly state: ViewState; readonly plot: MarketPlot }) {
   const range = plot.range.value;
-  if (range === undefined) return null;
   const { bids, asks } = plot.style.value.palette;
   const sizes = Array.from({ length: NUMBERS }, (_, nth) =>
-    sizeOfShade((nth / (NUMBERS - 1)) * SHADES, { scale: state.scale.value, shades: SHADES, ...range }),
+    sizeOfShade((nth / (NUMBERS - 1)) * SHADES, { scale: state.scale.value, shades: SHADES, ...range! }),
   );
   const ramp = (name: string, colours: Uint32Array) => (
     <>
@@ -52,13 +51,13 @@ export function Ramps({ state, plot }: { readonly state: ViewState; readonly plo
     </>
   );
   return (
-    <div class="ramp">
+    <div class="ramp" hidden={!range}>
       {ramp('Bids', bids)}
       {ramp('Asks', asks)}
       <span>Shares</span>
       <span class="sizes">
-        {sizes.map((size) => (
-          <span key={size}>{roundedSize(size)}</span>
+        {sizes.map((size, nth) => (
+          <span key={nth}>{roundedSize(size)}</span>
         ))}
       </span>
       <span class="signs">

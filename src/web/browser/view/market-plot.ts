@@ -246,6 +246,8 @@ export class MarketPlot {
   }
 
   #build(): void {
+    // Its height may have changed in this frame.
+    this.#measure();
     this.#isBuilt = true;
     this.#clear();
     const { state, events, coin } = this.#content;

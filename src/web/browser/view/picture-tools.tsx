@@ -29,7 +29,7 @@ export function PictureTools({ explorer, shown }: MarketContent) {
       <div class="row prices">
         <Choices
           label="Prices"
-          options={PRICE_RANGES}
+          options={optionsOf({ fit: 'Fit', all: '0–1' })}
           chosen={state.priceRange}
           choose={(range) => state.showAllPrices(range === 'all')}
         />
@@ -49,21 +49,15 @@ export function PictureTools({ explorer, shown }: MarketContent) {
   );
 }
 
-const PRICE_RANGES = [
-  ['fit', 'Fit'],
-  ['all', '0–1'],
-] as const;
-
 /** The choices of what is drawn over and below the books: those that the market has. */
 function Layers({ explorer, shown: { state, market } }: MarketContent) {
-  // Once seen, trades stay a choice: another time of the market may have none.
-  const hasTrades = useRef(false);
-  hasTrades.current ||= [...explorer.trades.value.values()].some(({ whole, window }) =>
-    [whole, window].some((heatMap) => heatMap?.columns.some(({ traded }) => traded)),
-  );
+  // Once seen, trades stay a choice: another time of the market may have none. Before anything is loaded they have their room.
+  const hasTrades = useRef<boolean | null>(null);
+  const maps = [...explorer.trades.value.values()].flatMap(({ whole, window }) => [whole, window]);
+  if (maps.length > 0) hasTrades.current ||= maps.some((heatMap) => heatMap?.columns.some(({ traded }) => traded));
   const has: Readonly<Record<Layer, boolean>> = {
     mid: explorer.hasBooks.value,
-    trades: hasTrades.current,
+    trades: hasTrades.current ?? explorer.hasBooks.value,
     reference: explorer.coin.value.isKnown,
   };
   const toggle = (layer: Layer) => {

@@ -64,5 +64,5 @@ export async function savedPicture(
     ...{ '┅ strike': ink, '┈ final price': ink, '▨ gap': quiet },
   });
   write(bottom + 50, legend);
-  return await canvas.convertToBlob({ type: 'image/png' });
+  return await canvas.convertToBlob();
 }

@@ -78,7 +78,7 @@ export function Scrubber({ explorer, shown, plot }: PlottedContent) {
             {!isFollowing && <ToolButton onClick={() => explorer.follow()}>Follow it</ToolButton>}
           </>
         )}
-        {plot !== undefined && <Ramps state={state} plot={plot} />}
+        {canPlay && plot && <Ramps state={state} plot={plot} />}
       </div>
     </div>
   );

@@ -72,7 +72,7 @@ function sourceIn(text: string | null): string | undefined {
 }
 
 function instantIn(text: string | null): number | undefined {
-  const instantMs = text !== null && INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  const instantMs = INSTANT.test(text ?? '') ? Date.parse(text!) : Number.NaN;
   return Number.isNaN(instantMs) ? undefined : instantMs;
 }
 
@@ -81,7 +81,7 @@ function isoText(ms: number): string {
 }
 
 function priceIn(text: string | null): number | undefined {
-  return text !== null && PRICE.test(text) ? Number(text) : undefined;
+  return PRICE.test(text ?? '') ? Number(text) : undefined;
 }
 
 function priceText(price: number): string {
