@@ -171,7 +171,7 @@ const PARAMETERS: readonly Parameter[] = [
   inQuery('recorded', '/v1/btc/markets', oneOf('true', 'false')),
   inQuery('closed', '/v1/btc/markets', oneOf('true', 'false')),
   inQuery('date', '/v1/btc/markets', isDayOrMonth),
-  inQuery('winner', '/v1/btc/markets', oneOf('up', 'down')),
+  inQuery('winner', '/v1/btc/markets', (text) => oneOf('up', 'down')(text.toLowerCase())),
   inQuery('gaps', '/v1/btc/markets', oneOf('true', 'false')),
   inQuery('volumeMin', '/v1/btc/markets', isInteger),
   inQuery('totals', '/v1/btc/markets', oneOf('true', 'false')),

@@ -97,7 +97,7 @@ function sorted(sort: MarketSort): readonly Made[] {
 const days = [...new Set(made.map(({ startMs }) => new Date(startMs).toISOString().slice(0, 10)))];
 const filters = fc.record(
   {
-    winner: fc.constantFrom('up' as const, 'down' as const),
+    winner: fc.constantFrom('up', 'down', 'UP', 'Down'),
     gaps: fc.boolean(),
     recorded: fc.boolean(),
     volumeMin: fc.constantFrom(0, 1, 300),
@@ -120,7 +120,7 @@ test('A list sorted by any value, with any filters, from any start, equals a sor
       const { winner, gaps, recorded, volumeMin, date, search } = filter;
       const expected = sorted(sort).filter(
         (market) =>
-          (winner === undefined || market.winner === winner) &&
+          (winner === undefined || market.winner === winner.toLowerCase()) &&
           (gaps === undefined || market.hasGap === gaps) &&
           (recorded === undefined || market.snapshots > 0 === recorded) &&
           (volumeMin === undefined || (market.volume !== null && market.volume >= volumeMin)) &&

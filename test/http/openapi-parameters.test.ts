@@ -34,7 +34,8 @@ test('The schema of a parameter accepts exactly the spellings that the service a
   expect([...new Set(spelled)].sort()).toEqual(
     [
       // Outcomes are compared in lower case; skip may be left empty: the description says so.
-      ...['outcome=UP', 'outcome=Down', 'outcome=uP', 'skip='],
+      ...['outcome', 'winner'].flatMap((name) => ['UP', 'Down', 'uP'].map((text) => `${name}=${text}`)),
+      'skip=',
       // Only the service knows its valid cursors.
       'cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAA',
       // The ends of time, moved over them by an offset.

@@ -126,7 +126,10 @@ export const QUERY = {
     'Only markets whose window starts on this day, or in this month, of UTC.',
     '2026-01-08',
   ),
-  winner: optional(word(OUTCOMES), 'Only resolved markets with this winner.'),
+  winner: optional(
+    { ...word(OUTCOMES), read: parseOutcome },
+    'Only resolved markets with this winner. Case is ignored.',
+  ),
   gaps: optional(FLAG, 'true: only markets with a recorded gap that touches their window; false: only those without.'),
   volumeMin: optional(
     integer(0, Number.MAX_SAFE_INTEGER),

@@ -1982,7 +1982,7 @@ export interface operations {
                 to?: number | string;
                 /** @description Only markets whose window starts on this day, or in this month, of UTC. */
                 date?: string;
-                /** @description Only resolved markets with this winner. */
+                /** @description Only resolved markets with this winner. Case is ignored. */
                 winner?: "up" | "down";
                 /** @description true: only markets with a recorded gap that touches their window; false: only those without. */
                 gaps?: "true" | "false";

@@ -110,7 +110,7 @@ class Operations:
         to: Latest timestamp, inclusive. For markets: only those whose window starts then or earlier. Unix milliseconds as plain
         digits, or an ISO 8601 date or time with Z or an offset.
         date: Only markets whose window starts on this day, or in this month, of UTC.
-        winner: Only resolved markets with this winner.
+        winner: Only resolved markets with this winner. Case is ignored.
         gaps: true: only markets with a recorded gap that touches their window; false: only those without.
         volume_min: Only markets whose known volume is at least this many USDC.
         sort: The order: by the start of the window, the slug, the winner, the strike (priceStart), the final price (priceEnd), the
