@@ -13,11 +13,13 @@ export class CoinPrices {
   nextMs: InstantMs = Infinity;
 
   constructor({ prices }: Archive, coin: string, fromMs: InstantMs) {
-    this.#upcoming = prices.slicesOfCoin(coin, fromMs + 1, INSTANT_MAX_MS).map(({ source, slices }) => {
-      const before = prices.latestOfSource(coin, source, fromMs);
-      if (before !== undefined) this.#note(source, before.price);
-      return { source, prices: new Lookahead(pricesIn(slices)) };
+    const series = prices.slicesOfCoin(coin, fromMs + 1, INSTANT_MAX_MS);
+    const before = series.flatMap(({ source }) => {
+      const latest = prices.latestOfSource(coin, source, fromMs);
+      return latest === undefined ? [] : [{ source, ...latest }];
     });
+    for (const { source, price } of before.sort((a, b) => a.timestampMs - b.timestampMs)) this.#note(source, price);
+    this.#upcoming = series.map(({ source, slices }) => ({ source, prices: new Lookahead(pricesIn(slices)) }));
     this.#findNext();
   }
 

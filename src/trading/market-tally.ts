@@ -56,7 +56,7 @@ export class MarketTally {
   readonly #open = new Set<string>();
   #openSinceMs: InstantMs = 0;
   readonly #rested: (readonly [fromMs: InstantMs, toMs: InstantMs])[] = [];
-  readonly #gaps: Gap[] = [];
+  readonly #gaps: Pick<Gap, 'fromMs' | 'toMs'>[] = [];
   /** The numbers of recorded milliseconds, and of trades with size and side. */
   records = 0;
   trades = 0;
@@ -70,7 +70,11 @@ export class MarketTally {
     this.records += 1;
     this.trades += trades.length;
     if (books !== undefined) this.#books = books;
-    if (gap !== undefined) this.#gaps.push(gap);
+    if (gap !== undefined) {
+      // Gaps may overlap: a later one counts from the end of those before.
+      const endMs = this.#gaps.at(-1)?.toMs ?? 0;
+      this.#gaps.push({ fromMs: Math.max(gap.fromMs, endMs), toMs: Math.max(gap.toMs, endMs) });
+    }
     if (atMs < this.#nextPointMs || (this.#shares.up === 0 && this.#shares.down === 0)) return;
     this.#addPoint(atMs);
   }

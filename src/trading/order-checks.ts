@@ -1,4 +1,4 @@
-import type { InstantMs } from '../domain/instant.ts';
+import { type InstantMs, isInstant } from '../domain/instant.ts';
 import type { OrderTerms, Refusal } from '../paper/paper-order.ts';
 import { VenueQuotes } from '../replay/clob/venue-quotes.ts';
 import type { Replay } from '../replay/replay.ts';
@@ -46,7 +46,7 @@ export function checkedOrder(
   if (isKnown(id)) return duplicated(id);
   const expirationMs = Number(expiration) * 1000 - replay.shiftMs;
   const expires = type === 'GTD';
-  if (expires !== Number(expiration) > 0) return REFUSALS.expiration;
+  if (expires ? !isInstant(expirationMs) : Number(expiration) > 0) return REFUSALS.expiration;
   return {
     market,
     terms: {

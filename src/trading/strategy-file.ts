@@ -34,6 +34,8 @@ export function failureSentence({ callback, atMs, cause }: StrategyFailure, slug
 /** `TypeError: x is undefined (maker.ts:12:5)` */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  // Several errors of one file: the first one says more than their number.
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   const [text] =
     `${error.name === 'Error' || /Message$/.test(error.name) ? '' : `${error.name}: `}${error.message}`.split('\n');
   const { file, line, column } = (error as { readonly position?: Position | null }).position ?? {};

@@ -1,4 +1,5 @@
 import type { Fill, NewOrder, Order, Side, Trade } from '../client/strategy.ts';
+import { isInstant } from '../domain/instant.ts';
 import type { FillEvent } from '../paper/account-event.ts';
 import type { MomentTrade } from '../paper/market-moment.ts';
 import { MICROS, microsOf } from '../paper/micros.ts';
@@ -7,6 +8,8 @@ import { decimalOf } from './market-tally.ts';
 
 const SHARES_MIN = 5 * MICROS;
 const DOLLARS_MIN = MICROS;
+/** Amounts are calculated in doubles. */
+const AMOUNT_END = 1e9;
 /** More than a rounding error of a few additions, and less than the part of a tick that somebody could mean. */
 const TICK_TOLERANCE = 1e-6;
 
@@ -20,14 +23,16 @@ export function termsOf(
   if (outcome !== 'up' && outcome !== 'down') throw new TypeError(`the outcome is up or down, not ${outcome}`);
   if (!Number.isFinite(price)) throw new TypeError(`the price of an order must be a number, not ${price}`);
   if (!ORDER_TYPES.includes(type)) throw new TypeError(`the type is GTC, GTD, FOK or FAK, not ${type}`);
-  if ((type === 'GTD') !== Number.isFinite(expiresMs))
-    throw new TypeError('expiresMs is needed for GTD, and only for it');
+  if (type === 'GTD' ? !isInstant(expiresMs ?? NaN) : Number.isFinite(expiresMs))
+    throw new TypeError('expiresMs is needed for GTD, in whole milliseconds, and only for it');
   const isResting = type === 'GTC' || type === 'GTD';
   if (postOnly && !isResting) throw new TypeError('postOnly is for GTC and GTD');
   const inDollars = side === 'buy' && !isResting;
   const given = inDollars ? dollars : size;
-  if (given === undefined || !(given >= 0 && given < 1e9) || (inDollars ? size : dollars) !== undefined)
+  if (given === undefined || (inDollars ? size : dollars) !== undefined)
     throw new TypeError(`a ${side} of type ${type} needs ${inDollars ? 'dollars, not size' : 'size, not dollars'}`);
+  if (typeof given !== 'number' || !(given >= 0 && given < AMOUNT_END))
+    throw new TypeError(`the size of an order must be a number from 0 to less than ${AMOUNT_END}, not ${given}`);
   const nth = Math.round(price / tickSize);
   const isOnTick = Math.abs(price / tickSize - nth) < TICK_TOLERANCE && nth > 0 && nth < Math.round(1 / tickSize);
   const amount = microsOf(given);

@@ -88,6 +88,12 @@ describe('A strategy that cannot be run is refused in one sentence, with its fil
       /^bookreel: the strategy cannot be loaded: Unexpected ; \(syntax\.ts:2:13\)\n$/,
     ],
     [
+      'errors.ts',
+      'const a = 1;\nconst a = 2;\nconst a = 3;\nexport default () => ({});\n',
+      2,
+      /^bookreel: the strategy cannot be loaded: "a" has already been declared \(errors\.ts:2:7\)\n$/,
+    ],
+    [
       'import.ts',
       "import './nowhere.ts';\n",
       2,

@@ -107,6 +107,11 @@ describe('refusals', () => {
       'invalid expiration',
     ],
     [
+      'a GTD after the year 9999',
+      () => bot.body({ ...buy(0.5, 5).order, expiration: '253402300800' }, 'GTD'),
+      'invalid expiration',
+    ],
+    [
       'too few dollars',
       () => buy(0.5, 3000),
       'not enough balance / allowance: the balance is not enough -> balance: 1000000000, order amount: 1552500000',

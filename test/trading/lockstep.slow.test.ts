@@ -4,7 +4,14 @@ import { formatInstant } from '../../src/domain/instant.ts';
 import { StrategyFailure } from '../../src/trading/lockstep.ts';
 import { decimalOf } from '../../src/trading/market-tally.ts';
 import { randomMarket } from '../paper/random-market.ts';
-import { START_MS, sampleCoinPrice, sampleMarket, samplePrice, sampleSnapshot } from '../support/sample-records.ts';
+import {
+  START_MS,
+  sampleCoinPrice,
+  sampleGap,
+  sampleMarket,
+  samplePrice,
+  sampleSnapshot,
+} from '../support/sample-records.ts';
 import { scribe, stepped } from './backtesting.ts';
 
 const at = (ms: number) => formatInstant(START_MS + ms);
@@ -165,6 +172,10 @@ describe('Orders', () => {
       { outcome: 'up', price: 0.5, dollars: 10 },
       { outcome: 'up', price: 0.5, size: 10, type: 'GTD' },
       { outcome: 'sideways' as 'up', price: 0.5, size: 10 },
+      { outcome: 'up', price: 0.5, size: 10, type: 'GTD', expiresMs: START_MS + 90_000.5 },
+      { outcome: 'up', price: 0.5, size: 10, type: 'GTD', expiresMs: 1e300 },
+      { outcome: 'up', price: 0.5, size: '10' as unknown as number },
+      { outcome: 'up', price: 0.5, size: -10 },
     ];
     const {
       traded: { tally },
@@ -190,8 +201,12 @@ describe('Orders', () => {
     expect(thrown).toEqual([
       'the price of an order must be a number, not NaN',
       'a buy of type GTC needs size, not dollars',
-      'expiresMs is needed for GTD, and only for it',
+      'expiresMs is needed for GTD, in whole milliseconds, and only for it',
       'the outcome is up or down, not sideways',
+      'expiresMs is needed for GTD, in whole milliseconds, and only for it',
+      'expiresMs is needed for GTD, in whole milliseconds, and only for it',
+      'the size of an order must be a number from 0 to less than 1000000000, not 10',
+      'the size of an order must be a number from 0 to less than 1000000000, not -10',
     ]);
     const { orders: count, refused, refusals } = tally.totals(endMs);
     expect({ count, refused, refusals }).toEqual({
@@ -245,4 +260,25 @@ describe('Orders', () => {
     expect([callback, atMs]).toEqual(['onBook', START_MS + 1000]);
     expect(cause).toBeInstanceOf(kind);
   });
+});
+
+test('The price of a coin from any source is the latest one, also before the first one of the run.', async () => {
+  const seen: unknown[] = [];
+  const records = [
+    sampleMarket(),
+    sampleCoinPrice({ timestamp: at(500), price: 84_000 }),
+    sampleCoinPrice({ timestamp: at(800), price: 84_001, source: 'binance' }),
+    book(1000, 0.5, 0.52),
+  ];
+  await stepped(records, { onStart: (context) => void seen.push(context.price(), context.price('chainlink')) });
+  expect(seen).toEqual([84_001, 84_000]);
+});
+
+test('The time that orders rest in gaps counts once where gaps overlap.', async () => {
+  const gap = (fromMs: number, toMs: number) => sampleGap({ from: at(fromMs), to: at(toMs) });
+  const records = [sampleMarket(), book(0, 0.5, 0.52), gap(6000, 16_000), gap(7000, 8000), gap(10_000, 20_000)];
+  const { traded, endMs } = await stepped([...records, book(60_000, 0.5, 0.52)], {
+    onStart: (context) => void context.buy({ outcome: 'up', price: 0.4, size: 10 }),
+  });
+  expect(traded.tally.totals(endMs).restedInGapsMs).toBe(14_000);
 });
