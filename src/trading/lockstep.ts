@@ -104,8 +104,8 @@ export class Lockstep implements Context {
   *steps(): Generator<void, void> {
     const traded = this.traded;
     const prices = this.#prices;
-    // A market without records has nothing to run on.
-    if (traded.firstMs === Infinity) return;
+    // A market without records up to the end has nothing to run on.
+    if (traded.firstMs > this.endMs) return;
     this.#call('onStart');
     this.#tellOfOrders();
     let begunMs = this.#monotonicMs();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { NewOrder, Order, Strategy } from '../../src/client/strategy.ts';
+import type { Context, NewOrder, Order, Strategy } from '../../src/client/strategy.ts';
 import { formatInstant } from '../../src/domain/instant.ts';
 import { StrategyFailure } from '../../src/trading/lockstep.ts';
 import { decimalOf } from '../../src/trading/market-tally.ts';
@@ -281,4 +281,12 @@ test('The time that orders rest in gaps counts once where gaps overlap.', async 
     onStart: (context) => void context.buy({ outcome: 'up', price: 0.4, size: 10 }),
   });
   expect(traded.tally.totals(endMs).restedInGapsMs).toBe(14_000);
+});
+
+test('A market whose first book comes after the end of the run calls no function: nothing later is seen.', async () => {
+  const seen: unknown[] = [];
+  const see = (context: Context) => void seen.push(context.nowMs, context.price());
+  const records = [sampleMarket(), sampleCoinPrice({ timestamp: at(500) }), book(1000, 0.5, 0.52)];
+  await stepped(records, { onStart: see, onEnd: see }, { toMs: START_MS + 400 });
+  expect(seen).toEqual([]);
 });
