@@ -277,7 +277,8 @@ export class PaperDesk {
   }
 
   #schedule(): void {
-    if (this.#markets.nextMs < Infinity) this.#task.run();
+    // What arrives at once may be all that waits.
+    if (this.#markets.nextMs < Infinity || this.#waiting.size > 0) this.#task.run();
     else this.#task.cancel();
   }
 

@@ -251,3 +251,13 @@ test('A replay that ends while the taker delay holds an order waits for nothing 
   for (let i = 0; i < 4; i += 1) await pass(0);
   expect([sent.order?.state, followers, replay.clock.state]).toEqual(['delayed', 0, 'ended']);
 });
+
+test('An order without latency is answered also after the end of its market, when nothing else is due.', async () => {
+  using started = await startDesk({ rules: { latencyMs: 0 } });
+  const { desk, send, pass } = started;
+  const account = desk.account(ADDRESS);
+  await pass(400_000);
+  const sent = send(account);
+  await Bun.sleep(20);
+  expect(sent.order?.refusal).toEqual({ reason: 'ended' });
+});
