@@ -185,7 +185,8 @@ export class Listener {
   /** Answers a request on a connection with an earlier certificate, and closes the connection. */
   #lastAnswer(request: Request): Response | Promise<Response> {
     const close = (answer: Response) => {
-      answer.headers.set('connection', 'close');
+      // A body of unknown length: fetch() of Node would take a part of it for the whole. The request after it gets the header.
+      if (answer.body === null || answer.headers.has('content-length')) answer.headers.set('connection', 'close');
       return answer;
     };
     const answer = this.#app.fetch(request);

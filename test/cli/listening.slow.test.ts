@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { Elysia } from 'elysia';
 import { Listener } from '../../src/cli/listening.ts';
+import { respond } from '../../src/http/response/response.ts';
 
 const WHERE = { host: '127.0.0.1', port: 0, idleSeconds: 30, log: { error: () => undefined, warn: () => undefined } };
 
@@ -32,6 +33,26 @@ test('draining waits for an answer that is not complete', async () => {
   await drained;
   await closed;
   expect(answer).toEndWith('made in the end');
+  listening.stop();
+});
+
+test('A server that retires says that it closes each connection, but not with a body of unknown length: clients could take a part of that for the whole.', async () => {
+  const app = new Elysia()
+    .get('/known', ({ set }) => respond(set, 'known'))
+    .get('/unknown', ({ set }) => respond(set, new ReadableStream({ start: (controller) => controller.close() })));
+  const listening = new Listener(app, WHERE);
+  const sockets = ['/known', '/unknown'].map((path) => ({ path, socket: connect(listening.port, '127.0.0.1') }));
+  // Elysia sets its handlers again once its modules are there.
+  await app.modules;
+  const retired = listening.retire(500);
+  const answers = sockets.map(async ({ path, socket }) => {
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    const head = await new Promise((resolve) => socket.once('data', (bytes) => resolve(String(bytes))));
+    socket.destroy();
+    return /^connection: close/im.test(String(head));
+  });
+  expect(await Promise.all(answers)).toEqual([true, false]);
+  await retired;
   listening.stop();
 });
 

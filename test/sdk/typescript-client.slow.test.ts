@@ -13,10 +13,12 @@ import { startReplaying } from '../http/replay/replaying.ts';
 import { startService } from '../http/service.ts';
 import { answersOf, apiDocument } from '../support/api-document.ts';
 import { importRecords, NOW_MS, temporaryDirectory } from '../support/archive.ts';
+import { finished } from '../support/executable.ts';
 
 const { Client } = sdk;
 const CLASSES = new Map(Object.entries(sdk) as [string, typeof sdk.BookreelError][]);
 const MARKET = `btc/${BOOKS.slug}`;
+const SOURCES = join(import.meta.dir, '../../src/sdk/typescript');
 const EXPECTED = expectedSnapshots(BOOKS);
 let target: Target;
 let key: string;
@@ -112,6 +114,33 @@ describe('A connection that is lost', () => {
       const stream = new WritableStream<Uint8Array>({ write: (part) => void parts.push(part) });
       expect(await clientAt().export(MARKET, stream, { format })).toBe(bytes);
       expect(Buffer.concat(parts).equals(readFileSync(whole))).toBe(true);
+    },
+  );
+
+  test.each(['ndjson', 'csv', 'parquet', 'segments'] as const)(
+    'in an export as %s gives the same bytes in Node, where a lost connection that was to be closed is no error',
+    async (format) => {
+      using directory = temporaryDirectory();
+      const [whole, resumed] = ['whole', 'resumed'].map((name) => join(directory.path, name)) as [string, string];
+      const built = await Bun.build({
+        entrypoints: [join(SOURCES, 'index.ts')],
+        outdir: directory.path,
+        target: 'node',
+      });
+      const program = `import { Client } from ${JSON.stringify(built.outputs[0]!.path)};
+        const [, , key, baseUrl, market, file, format] = process.argv;
+        await new Client({ key, baseUrl, wait: async () => {} }).export(market, file, { format });`;
+      await Bun.write(join(directory.path, 'program.mjs'), program);
+      await using proxy = await startUnreliableProxy(target.origin, ['cut off', 'cut off']);
+      await clientAt().export(MARKET, whole, { format });
+      const command = ['node', join(directory.path, 'program.mjs'), key, proxy.origin, MARKET, resumed, format];
+      expect(await finished(command, { env: { PATH: process.env.PATH! } })).toEqual({
+        code: 0,
+        stdout: '',
+        stderr: '',
+      });
+      expect(proxy.seen).toHaveLength(3);
+      expect(readFileSync(resumed).equals(readFileSync(whole))).toBe(true);
     },
   );
 

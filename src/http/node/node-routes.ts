@@ -96,7 +96,7 @@ export function nodeRoutes(deps: NodeRoutesDeps, { rateLimit, server, logCut }: 
         ended();
         if (error !== undefined) logCut(error, request);
       });
-      return respond(set, body, { ...NO_STORE, 'content-type': 'application/x-ndjson', connection: 'close' });
+      return respond(set, body, { ...NO_STORE, 'content-type': 'application/x-ndjson' });
     })
     .post(
       '/node/usage',

@@ -15,7 +15,7 @@ import { TickSizes } from '../../replay/tick-sizes.ts';
 import type { Archive } from '../../store/archive.ts';
 import { PriceTexts } from '../../venue/price-texts.ts';
 import { pathOf, searchOf } from '../request-target.ts';
-import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../response/pulled-body.ts';
+import { pulledBody, type Reader } from '../response/pulled-body.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { Slots } from '../v1/slots.ts';
 import { PacedReader, tardisChunks } from './paced-reader.ts';
@@ -101,7 +101,7 @@ export function tardisController(deps: TardisDeps) {
         leave();
         if (error !== undefined && !isClientError(error)) logCut(error, request);
       });
-      return respond(set, body, { ...STREAM_HEADERS, ...PULLED_BODY_HEADERS });
+      return respond(set, body, STREAM_HEADERS);
     } catch (error) {
       // The body has tardis-machine's format. The status is this program's: tardis-machine refuses everything with 500.
       if (!(error instanceof DomainError) || !isClientError(error)) throw error;

@@ -13,7 +13,7 @@ import { described, Text } from '../openapi/described.ts';
 import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { QUERY } from '../parameters/query.ts';
-import { PULLED_BODY_HEADERS, pulledBody } from '../response/pulled-body.ts';
+import { pulledBody } from '../response/pulled-body.ts';
 import { answerAboutMarket, type ControllerDeps, MARKET_PATH, slotsFor } from './controller.ts';
 import { refused, windowOf } from './pagination.ts';
 
@@ -79,7 +79,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
           letGo();
           if (error !== undefined && !isExpected(error)) logCut(error, request);
         });
-        return responder.stream(exchange, body, { ...headers, ...PULLED_BODY_HEADERS });
+        return responder.stream(exchange, body, headers);
       });
     },
     {

@@ -11,7 +11,7 @@ import type { MountedPaths } from '../plugins/mounted-paths.ts';
 import { requestIdOf } from '../plugins/request-id.ts';
 import { VIEW_TOKEN_PREFIX } from '../plugins/view-tokens.ts';
 import { pathOf } from '../request-target.ts';
-import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../response/pulled-body.ts';
+import { pulledBody, type Reader } from '../response/pulled-body.ts';
 import { type Exchange, type ResponseSettings, respond } from '../response/response.ts';
 
 /** The sender of a request that goes to home, and its id in both logs. */
@@ -161,7 +161,7 @@ export class NodeAnswers {
       { request, server: this.#server(), set },
       () => undefined,
     );
-    return respond(set, sent, { ...headers, ...PULLED_BODY_HEADERS }, answer.status);
+    return respond(set, sent, headers, answer.status);
   }
 }
 

@@ -8,7 +8,7 @@ import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { ARRIVAL_QUERY, QUERY } from '../parameters/query.ts';
 import type { AccessCheck } from '../plugins/access.ts';
-import { PULLED_BODY_HEADERS, pulledBody } from '../response/pulled-body.ts';
+import { pulledBody } from '../response/pulled-body.ts';
 import { EVENT_STREAM_TYPE } from '../response/responder.ts';
 import { shownSnapshot } from '../response/snapshot-page-writer.ts';
 import { type ControllerDeps, MARKET_PATH, slotsFor } from './controller.ts';
@@ -75,7 +75,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
         letGo();
         if (error !== undefined) logCut(error, request);
       });
-      return responder.stream(exchange, body, { ...HEADERS, ...PULLED_BODY_HEADERS });
+      return responder.stream(exchange, body, HEADERS);
     },
     {
       grant: GRANT,
