@@ -32,6 +32,11 @@ export function reasonWithCauses(reason: string, causes: readonly string[]): str
   return [reason, ...new Set(further)].join(CAUSE);
 }
 
+/** The causes in the reason of a gap that a rebuild found. */
+export function causesIn({ reason }: Gap): readonly string[] {
+  return reason.split(CAUSE).slice(1);
+}
+
 /** A name of a gap that a rebuild found, unique in the book of an outcome, with or without causes. */
 export function nameOfFound({ fromMs, toMs, reason }: Gap): string {
   return `${fromMs} ${toMs} ${reason.split(CAUSE, 1)[0]}`;

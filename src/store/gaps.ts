@@ -1,4 +1,4 @@
-import { type Gap, lossCause, reasonWithCauses } from '../domain/gap.ts';
+import { causesIn, type Gap, lossCause, reasonWithCauses } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { type Outcome, otherOutcome } from '../domain/outcome.ts';
 import type { Database } from './database.ts';
@@ -57,11 +57,12 @@ export class Gaps {
 
   /**
    * Joins a stored gap that a rebuild found in an outcome's book with those that a recorder states of the same time: it gets their causes,
-   * and they end where it begins, or begin where it ends. Returns true if there are any. Within a write transaction.
+   * and they end where it begins, or begin where it ends. `replaced`: found gaps that it replaces, whose causes it keeps. Returns true if
+   * there are any causes. Within a write transaction.
    */
-  join(marketKey: number, outcome: Outcome, found: Gap): boolean {
+  join(marketKey: number, outcome: Outcome, found: Gap, replaced: readonly Gap[] = []): boolean {
     const { fromMs, toMs } = found;
-    const causes: string[] = [];
+    const causes = replaced.flatMap((gap) => (gap.toMs <= fromMs || toMs <= gap.fromMs ? [] : causesIn(gap)));
     for (const gap of [...this.within(marketKey, fromMs, toMs)]) {
       const cause = lossCause(gap.reason, outcome);
       if (cause === undefined || gap.toMs <= fromMs || toMs <= gap.fromMs) continue;

@@ -228,7 +228,7 @@ export class BookMerge {
     const knownNames = new Set(known.map(nameOfFound));
     const fresh = found.filter(({ gap }) => !knownNames.has(nameOfFound(gap)) && gaps.add(key, gap));
     // What a recorder has stated of the same time is known already.
-    return { gaps: fresh.filter(({ gap }) => !gaps.join(key, this.#target.outcome, gap)), closed };
+    return { gaps: fresh.filter(({ gap }) => !gaps.join(key, this.#target.outcome, gap, closed)), closed };
   }
 
   /** The region from the last known book before the moments, which they cannot change, to the first known book after them. */
