@@ -82,7 +82,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await seeRows(page, btc);
     await until(page, `document.querySelectorAll('.markets .sparkline').length === ${btc.length}`);
     expect(await page.evaluate<string>('document.querySelector("#list-title").textContent')).toBe(
-      `All days: ${btc.length} markets, all recorded`,
+      `BTC, all days: ${btc.length} markets, all recorded`,
     );
     await page.locator('label:text-is("ETH")').click();
     await seeRows(page, await marketsOf('eth'));
@@ -93,7 +93,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.locator('input[type=search]').fill(long[1]!.conditionId.slice(0, 20).toUpperCase());
     await seeRows(page, long.slice(1, 2));
     const title = async () => await page.evaluate<string>('document.querySelector("#list-title").textContent');
-    expect(await title()).toMatch(/^Search “0x\w+”: 1 market, all recorded$/i);
+    expect(await title()).toMatch(/^“0x\w+” in a slug or ID: 1 market, all recorded$/i);
     // A search is of all coins.
     expect(await page.evaluate<string>("document.querySelector('[name=Coin]:checked').parentElement.textContent")).toBe(
       'All',
@@ -120,11 +120,39 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     const cut = "[...document.querySelectorAll('.slug')].filter((one) => one.scrollWidth > one.clientWidth).length";
     expect(await page.evaluate<number>(cut)).toBe(0);
     const end = "document.querySelector('.list-end').innerText";
-    expect(await page.evaluate<string>(end)).toBe(`${btc.length} markets`);
+    expect(await page.evaluate<string>(end)).toBe(`${btc.length} recorded markets`);
     await page.setViewportSize({ width: 1280, height: 720 });
     await page.press('.markets', 'End');
-    await until(page, `/^[2-9]–${btc.length} of ${btc.length} markets$/.test(${end})`);
+    await until(page, `/^[2-9]–${btc.length} of ${btc.length} recorded markets$/.test(${end})`);
     await page.setViewportSize({ width: 1280, height: 1600 });
+  });
+
+  test('The list states its order once, in the choice of the order, and names the coin, the timeframe and the days that it counts.', async () => {
+    await open('?coin=eth&tf=4h');
+    await seeRows(page, await marketsOf('eth', '&tf=4h'));
+    await page.getByText(/^ETH 4h, all days: \d+ markets?, all recorded$/).waitFor();
+    const orders = "[...document.querySelectorAll('.browse-page :is(p, option:checked)')].map((one) => one.innerText)";
+    expect((await page.evaluate<string[]>(orders)).filter((text) => /first|last/i.test(text))).toEqual([
+      'latest first, empty ones last',
+    ]);
+  });
+
+  test('A list without pictures is as wide as the window, with one line in each of its rows.', async () => {
+    await open('?coin=btc');
+    await seeRows(page, await marketsOf('btc'));
+    // All markets of the demo have books: the style alone is seen.
+    const shape = `(() => {
+      const [card, row, link, slug] = ['.card.flush', '.markets tbody tr', '.name a', '.slug'].map((one) => document.querySelector(one));
+      card.classList.add('plain');
+      const place = slug.getBoundingClientRect();
+      const isOneLine = place.top < link.getBoundingClientRect().top + 9 && place.height < row.offsetHeight;
+      const shape = [row.offsetHeight, isOneLine, card.offsetWidth === card.parentElement.offsetWidth];
+      card.classList.remove('plain');
+      return [row.offsetHeight, ...shape];
+    })()`;
+    const [withPicture, height, ...others] = await page.evaluate<[number, number, boolean, boolean]>(shape);
+    expect(others).toEqual([true, true]);
+    expect(height).toBeLessThan(withPicture);
   });
 
   test('The days of the calendar are equally wide, and have room for their numbers.', async () => {
@@ -176,10 +204,10 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     const cut = "[...document.querySelectorAll('.slug')].filter((one) => one.scrollWidth > one.clientWidth).length";
     expect(await page.evaluate<number>(cut)).toBe(0);
     await open('?search=btc');
-    await page.getByText(/^Search “btc”: \d+ markets, all recorded$/).waitFor();
+    await page.getByText(/^“btc” in a slug or ID: \d+ markets, all recorded$/).waitFor();
     expect(await page.evaluate<string>("document.querySelector('.list-end').innerText")).toMatch(/^\d+ markets$/);
     await page.getByRole('button', { name: /Clear the search/ }).click();
-    await page.getByText(/^All days/).waitFor();
+    await page.getByText(/^BTC, all days/).waitFor();
     await page.setViewportSize({ width: 1280, height: 1600 });
   });
 
@@ -281,6 +309,10 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
       expect({ scheme, axe: await axeFindings(page) }).toEqual({ scheme, axe: [] });
     }
     expect([await overflowing(page), await keyboardFindings(page)]).toEqual([[], []]);
+    // The texts that a search found are marked.
+    await open('?search=updown');
+    await page.locator('.markets mark').first().waitFor();
+    expect({ axe: await axeFindings(page) }).toEqual({ axe: [] });
     await setAppearance(page, { width: 1280, height: 1600 }, 'light');
     expect([watched.complaints, await watched.refused()]).toEqual([[], []]);
     expect(watched.asked.filter((asked) => !asked.startsWith(server.origin))).toEqual([]);

@@ -77,7 +77,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
   const { value: coins } = recordings.coins;
   const { value: days } = recordings.days;
   const { value: list } = recordings.markets;
-  const { date, search, timeframe, sort, replay } = recordings.query.value;
+  const { date, search, timeframe, replay } = recordings.query.value;
   // Only the windows of markets are known at an earlier instant.
   const isAsOf = clock !== undefined || replay !== undefined || (state.kind === 'ready' && !!state.connected?.key.asOf);
   if (coins === undefined) return null;
@@ -85,7 +85,6 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
   if (coin === undefined) {
     return <p class="notice">Nothing is recorded here that this key may see: import recordings, or use another key.</p>;
   }
-  const hasRecorded = recordings.recorded === 'yes' || (recordings.found?.recordedMarkets ?? 0) > 0;
   const recorded = coins.find(({ symbol }) => symbol === coin);
   const timeframes = recorded?.timeframes ?? [];
   const marketHref = (market: { readonly symbol: string; readonly slug: string }) =>
@@ -137,9 +136,6 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
               {titleOf(recordings)}
             </h2>
             {date !== '' && <ToolButton onClick={() => recordings.choose({ date: '' })}>Show all</ToolButton>}
-            {hasRecorded && sort === 'books' && !isAsOf && (
-              <p class="quiet small">Latest first, nearly empty ones (under 1 %) last</p>
-            )}
           </div>
           {list && (
             <Listed
@@ -176,9 +172,11 @@ function Listed(content: MarketListContent) {
   return <MarketList {...content} />;
 }
 
+/** What is listed, and how much of it is recorded: a search counts fewer markets than the days of its coin. */
 function titleOf(recordings: Recordings): string {
-  const { date, search } = recordings.query.value;
-  const what = search !== '' ? `Search “${search}”` : date === '' ? 'All days' : dateText(date);
+  const { date, search, timeframe = '' } = recordings.query.value;
+  const days = `${`${recordings.coin!.toUpperCase()} ${timeframe}`.trim()}, ${date === '' ? 'all days' : dateText(date)}`;
+  const what = search === '' ? days : `“${search}” in a slug or ID`;
   // The first page of a search counts it.
   recordings.changes.value;
   const counts = search === '' ? recordings.days.value && totalsOf(recordings.days.value, date) : recordings.found;
@@ -191,7 +189,7 @@ function titleOf(recordings: Recordings): string {
 const NO_FILTERS = { recorded: undefined, winner: undefined, gaps: undefined, volumeMin: undefined } as const;
 const VOLUMES = [1000, 10_000, 100_000, 1_000_000];
 const SORTS: readonly (readonly [MarketSort, string])[] = [
-  ['books', 'books first'],
+  ['books', 'latest first, empty ones last'],
   ['-window', 'latest first'],
   ['window', 'earliest first'],
   ...(['slug', 'winner', 'strike', 'final', 'snapshots', 'recorded', 'volume'] as const).flatMap((name) => [

@@ -274,7 +274,7 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
         </tbody>
       </table>
       <div class="row spread list-foot">
-        <p class="quiet small list-end">{placeText(list, seen)}</p>
+        <p class="quiet small list-end">{placeText(recordings, size.count, seen)}</p>
         {seen !== undefined && (
           <div class="row">
             <ToolButton isDisabled={seen.first === 0} onClick={() => turn(-1)}>
@@ -323,9 +323,13 @@ function MarketRow({ index, topPx, isAt, columns, market, ...shown }: MarketRowC
   );
 }
 
-/** How many rows there are, after those that are visible where the list scrolls, unless all are: `21–32 of 1,000 markets`. */
-function placeText({ count = 0 }: PagedRows<ListedMarket>, seen: Pick<RowWindow, 'first' | 'end'> | undefined): string {
-  const counted = countText(count, 'market');
+/** How many rows there are, after those that are visible where the list scrolls, unless all are: `21–32 of 1,000 recorded markets`. */
+function placeText(
+  { recorded }: Recordings,
+  count: number,
+  seen: Pick<RowWindow, 'first' | 'end'> | undefined,
+): string {
+  const counted = countText(count, { yes: 'recorded market', no: 'unrecorded market', all: 'market' }[recorded]);
   return seen === undefined || seen.end - seen.first === count
     ? counted
     : `${numberText(seen.first + 1)}–${numberText(seen.end)} of ${counted}`;
