@@ -182,6 +182,11 @@ export class Replay {
     return { ...market, slug: this.#slugOf(market), startMs: startMs + this.#shiftMs, endMs: endMs + this.#shiftMs };
   }
 
+  /** From the first to the last record of each market that has some, by the starts of their windows. */
+  get recordedSpans(): readonly Span[] {
+    return this.#windows.flatMap(({ firstMs, lastMs }) => (lastMs < firstMs ? [] : { fromMs: firstMs, toMs: lastMs }));
+  }
+
   get marketCount(): number {
     return this.#markets.size;
   }

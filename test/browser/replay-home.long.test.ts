@@ -120,7 +120,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
   });
 
-  test('is readable on a phone, with accounts, addresses and commands, and buttons of one height', async () => {
+  test('is readable on a phone, with accounts, addresses and commands, buttons of one height, an instant beside its button, and marks of records below the slider', async () => {
     await using replaying = await startReplaying((archive) =>
       importRecords(archive, [sampleMarket(), sampleSnapshot()]),
     );
@@ -131,7 +131,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await page.goto(origin);
     await setAppearance(page, SIZES.phone!, 'light');
     expect([await cutOff(page), await overflowing(page)]).toEqual([[], []]);
-    const first = "[...document.querySelectorAll('.steer:first-of-type .button')].map((one) => one.offsetHeight)";
+    const first = "[...document.querySelector('.steer').querySelectorAll('.button')].map((one) => one.offsetHeight)";
     expect(new Set(await page.evaluate<number[]>(first)).size).toBe(1);
     // Each address, and each list of commands, has a button that copies it.
     const copied =
@@ -143,7 +143,12 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
         expect.stringContaining(`curl '${origin}/gamma`),
       ]),
     );
-    await page.getByRole('button', { name: /Copy CLOB/ }).click();
+    const middles = `['.jumps form:last-child .input', '.jumps form:last-child .button', '[type=range]', '.time-bar svg']
+      .map((one) => document.querySelector(one).getBoundingClientRect()).map(({ top, bottom }) => Math.round((top + bottom) / 2))`;
+    const [instant, go, slider, records] = await page.evaluate<[number, number, number, number]>(middles);
+    expect(Math.abs(instant - go)).toBeLessThan(3);
+    expect(records - slider).toBeWithin(6, 30);
+    await page.getByRole('button', { name: /Copy Books, prices, orders/ }).click();
     await page
       .getByText(/^Copied$/)
       .first()

@@ -6,6 +6,7 @@ import { Commands } from '../pages/commands.tsx';
 import { Copyable, CopyButton } from '../pages/copyable.tsx';
 import { htmlDocument } from '../pages/document.tsx';
 import { Facts } from '../pages/facts.tsx';
+import { RECORDED_CELLS } from './recorded-path.ts';
 import type { ShownReplay } from './replay-resource.ts';
 
 /** Absolute URLs for bots; under /replays/{replay} the first six are those of any replay. */
@@ -28,6 +29,9 @@ export function addressesOf(origin: string) {
   };
 }
 
+/** A replay, and the picture of the parts of its time that have records, see `recordedPath`. */
+type CardedReplay = ShownReplay & { readonly recorded: string };
+
 /** Commands to copy: requests, and commands that move the clock. */
 export interface ReplayCommands {
   readonly ask: readonly string[];
@@ -46,7 +50,7 @@ interface ReplayHomeContent {
   readonly description: string;
   readonly addresses: ReturnType<typeof addressesOf>;
   /** Undefined where keys are needed. */
-  readonly shown: readonly ShownReplay[] | undefined;
+  readonly shown: readonly CardedReplay[] | undefined;
   readonly commands: ReplayCommands;
 }
 
@@ -62,12 +66,12 @@ export function replayHomePage({ version, description, addresses, shown, command
       <section class="card">
         <Addresses
           named={{
-            'Market channel': [socket, 'books and trades as they change'],
-            CLOB: [clob, 'the venue’s order books: books, prices, orders'],
-            Gamma: [gamma, 'the venue’s list of markets and their results'],
-            RTDS: [rtds, 'the venue’s live prices of coins'],
-            Binance: [binance, 'trades and candles of coins'],
-            API: [api, 'the recordings, as of the clock'],
+            'Live books and trades': [socket, 'the venue’s market channel'],
+            'Books, prices, orders': [clob, 'the venue’s CLOB interface'],
+            'Markets and results': [gamma, 'the venue’s Gamma interface'],
+            'Live prices of coins': [rtds, 'the venue’s RTDS socket'],
+            'Trades and candles': [binance, 'Binance’s streams'],
+            'All recordings': [api, 'this service’s API, as of the clock'],
           }}
         />
         {shown?.length !== 1 && (
@@ -101,7 +105,7 @@ export function replayHomePage({ version, description, addresses, shown, command
         <Copyable id="moves" label="Copy" text={commands.steer.join('\n')} />
       </details>
       <p class="quiet small">
-        Version {version} · <a href="/healthz">Is it running?</a> · <a href="/readyz">Is it ready?</a>
+        Version {version} · For monitors: <a href="/healthz">it runs</a>, <a href="/readyz">it is ready</a>
       </p>
     </>
   );
@@ -141,19 +145,23 @@ function KeyNote() {
   );
 }
 
-function ReplayList({ shown }: { readonly shown: readonly ShownReplay[] }) {
+function ReplayList({ shown }: { readonly shown: readonly CardedReplay[] }) {
   if (shown.length === 0) return <p>There is no replay: create one with the command below.</p>;
   return shown.map((replay) => <ReplayCard key={replay.id} replay={replay} isOne={shown.length === 1} />);
 }
 
-function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly isOne: boolean }) {
-  const { id, isFirst, state, now, from, to, speed, coins, markets, clients, pages, paper, accounts } = replay;
+function ReplayCard({ replay, isOne }: { readonly replay: CardedReplay; readonly isOne: boolean }) {
+  const { id, isFirst, state, now, from, to, speed, coins, markets, clients, pages, paper, accounts, recorded } =
+    replay;
   return (
     <section class="card" data-replay={`${id} ${state} ${speed}`}>
-      <h2 class="row">
-        {countText(markets, 'market')} of {coins.join(', ').toUpperCase()}
-        {isFirst && !isOne && <span class="badge">has the addresses below</span>}
-      </h2>
+      <div class="row spread">
+        <h2 class="row">
+          {countText(markets, 'market')} of {coins.join(', ').toUpperCase()}
+          {isFirst && !isOne && <span class="badge">has the addresses below</span>}
+        </h2>
+        <a href={isFirst ? '/view' : `/view?replay=${id}`}>See the markets</a>
+      </div>
       <p class="price">
         <span class="hidden">Clock</span> <span data-fact="now">{clockText(now)}</span>
       </p>
@@ -166,13 +174,12 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
           Step
         </Steer>
         <fieldset class="row">
-          <legend class="hidden">Speed</legend>
-          <form class="row" method="post" action="/">
+          <legend>Speed</legend>
+          <form class="tabs" method="post" action="/">
             <input type="hidden" name="replay" value={id} />
             {SPEEDS.map((preset) => (
               <button
                 key={preset}
-                class="button"
                 type="submit"
                 name="speed"
                 value={preset}
@@ -184,19 +191,14 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
             ))}
           </form>
           <details>
-            <summary class="button">
-              {SPEEDS.some((preset) => preset === String(speed)) ? '' : `${speed}×, `}other…
-            </summary>
+            <summary>{SPEEDS.some((preset) => preset === String(speed)) ? '' : `${speed}×, `}other…</summary>
             <Steer id={id} name="speed" label="Speed" field={String(speed)}>
               Set
             </Steer>
           </details>
         </fieldset>
-        <a class="button" href={isFirst ? '/view' : `/view?replay=${id}`}>
-          Markets
-        </a>
       </div>
-      <form class="row time-bar" method="post" action="/">
+      <form class="time-bar" method="post" action="/">
         <input type="hidden" name="replay" value={id} />
         <span>{from.slice(0, 16).replace('T', ' ')} UTC</span>
         <input
@@ -209,6 +211,10 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
           max={Date.parse(to)}
           step={SCRUB_STEP_MS}
         />
+        <svg viewBox={`0 0 ${RECORDED_CELLS} 1`} preserveAspectRatio="none">
+          <title>Times with records</title>
+          <path d={recorded} />
+        </svg>
         <span>{to.slice(0, 16).replace('T', ' ')} UTC</span>
         <noscript>
           <button class="button small" type="submit">
@@ -217,10 +223,10 @@ function ReplayCard({ replay, isOne }: { readonly replay: ShownReplay; readonly 
         </noscript>
       </form>
       <div class="row steer jumps">
-        <form class="row" method="post" action="/">
+        <form class="tabs" method="post" action="/">
           <input type="hidden" name="replay" value={id} />
           {Object.entries(JUMPS).map(([text, byMs]) => (
-            <button key={byMs} class="button" type="submit" name="now" value={jumped(replay, byMs)} data-by={byMs}>
+            <button key={byMs} type="submit" name="now" value={jumped(replay, byMs)} data-by={byMs}>
               {text}
             </button>
           ))}

@@ -11,6 +11,7 @@ import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { accountSummary } from './account-resource.ts';
 import { examplePath, tradedMarkets } from './example-path.ts';
+import { recordedPath } from './recorded-path.ts';
 import { addressesOf, type ReplayCommands, replayHomePage } from './replay-home-page.tsx';
 import { NAMED_MAX, type ReplaysAndDesks, replayResource, ShownReplay } from './replay-resource.ts';
 
@@ -50,7 +51,8 @@ export function replayHome(
     if (prefersHtml(request.headers.get('accept') ?? '')) {
       const commands = needsKeys ? keyedCommands(origin) : openCommands(origin, replays.list()[0]);
       const addresses = addressesOf(origin);
-      const page = replayHomePage({ version, description: DESCRIPTION, addresses, shown, commands });
+      const cards = shown?.map((one, at) => ({ ...one, recorded: recordedPath(replays.list()[at]!) }));
+      const page = replayHomePage({ version, description: DESCRIPTION, addresses, shown: cards, commands });
       return respond(set, page, { ...personalPageHeaders(), ...headers });
     }
     const authentication = needsKeys
@@ -64,7 +66,7 @@ export function replayHome(
 
 function shownReplay(deps: ReplaysAndDesks, replay: Replay): ShownReplay {
   const { archive } = replay;
-  const traded = archive.database.readShared(() => tradedMarkets(replay).take(NAMED_MAX).toArray());
+  const traded = archive.database.readShared(() => tradedMarkets(replay).take(NAMED_MAX).toArray().sort(byCoinAndEnd));
   const accounts = deps.desks.of(replay)?.accounts().slice(-NAMED_MAX) ?? [];
   return {
     ...replayResource(deps, replay),
@@ -72,6 +74,10 @@ function shownReplay(deps: ReplaysAndDesks, replay: Replay): ShownReplay {
     pages: traded.map((market) => pageOf(market, replay)),
     accounts: accounts.map(accountLine),
   };
+}
+
+function byCoinAndEnd(a: StoredMarket, b: StoredMarket): number {
+  return a.symbol.localeCompare(b.symbol) || a.endMs - b.endMs;
 }
 
 /** The page of a market, at the clock of a replay. */

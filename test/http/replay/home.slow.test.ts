@@ -52,10 +52,12 @@ test('the page of a process that replays names its replays, their clocks and the
     expect(text).toContain(`bookreel replay ${verb} `);
   expect(text).not.toContain('Authorization');
   // One choice of the speed: the usual ones, and a field for another one.
-  expect(text).toMatch(/<summary class="button">20×, other…<\/summary>/);
+  expect(text).toMatch(/<summary>20×, other…<\/summary>/);
   expect(text).toMatch(
-    />CLOB<.*?\/clob<.*?the venue’s order books.*?>Gamma<.*?list of markets.*?>RTDS<.*?prices of coins/,
+    />Books, prices, orders<.*?\/clob<.*?CLOB.*?>Markets and results<.*?Gamma.*?>Live prices of coins<.*?RTDS/,
   );
+  // The one record is where the clock starts, below the slider.
+  expect(text).toContain('<title>Times with records</title><path d="M0 0h1v1h-1z"');
   // The number of clients is looked at most, and the list of markets may be long.
   expect(text.indexOf('data-fact="clients"')).toBeLessThan(text.indexOf('data-fact="pages"'));
   expect(text).toMatch(/2026-04-16 \d\d:\d\d UTC</);
