@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
+import { createKey } from '../../src/account/account-keys.ts';
 import { grantTier } from '../../src/account/administration.ts';
+import { SAMPLE } from '../../src/http/docs/quick-start.tsx';
 import { importBytes, importRecords, NOW_MS } from '../support/archive.ts';
 import { lightNdjson } from '../support/light-recording.ts';
 import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
@@ -30,6 +32,26 @@ test('Home without a recorded market shows no picture, and no path has one.', as
   await using site = startSite();
   expect((await home(site)).match(/<figure|\/pictures\//g)).toBeNull();
   expect((await fetch(`${site.origin}/pictures/0123456789abcdef.svg`)).status).toBe(404);
+});
+
+test('Home shows a request that has an answer, and an answer of its form.', async () => {
+  await using site = startSite();
+  const { path, answer } = SAMPLE;
+  const slug = path.split('/')[4]!;
+  const shown = JSON.parse(answer.join('')) as { data: [Record<string, unknown>] };
+  await importRecords(site.archive, [
+    sampleMarket({ slug }),
+    sampleSnapshot({ ...shown.data[0], assetId: sampleMarket().clobTokenIds[0] }),
+  ]);
+  const text = unescaped(await home(site));
+  expect(text).toContain(`GET ${path}`);
+  for (const line of answer) expect(text).toContain(line.trim());
+  const { registry } = site.people;
+  registry.database.write(() => registry.accounts.create({ email: 'ada@example.com' }, NOW_MS));
+  const request = { account: 'ada@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
+  const { key } = createKey(registry, NOW_MS, request);
+  const asked = await fetch(site.origin + path, { headers: { authorization: `Bearer ${key}` } });
+  expect([asked.status, await asked.json()]).toEqual([200, { data: [expect.objectContaining(shown.data[0])] }]);
 });
 
 test('The pages at /view have the picture of / for visitors, which browsers load only where it is seen.', async () => {

@@ -10,8 +10,9 @@ export function MarketFigure({ shown, isLazy = false }: { shown: ShownMarket; is
   return (
     <figure class="market-picture">
       <figcaption class="quiet small">
-        A recorded market. Each row is a price of up, from 0 to 1: <span class="outcome up">blue</span> shares wait to
-        buy, <span class="outcome down">orange</span> ones to sell; the stronger the colour, the more.
+        A recorded market: time to the right, the price of an “up” share ($0 to $1) upwards.{' '}
+        <span class="outcome up">Blue</span>: shares wanted. <span class="outcome down">Orange</span>: shares offered.
+        Stronger: more.
       </figcaption>
       <picture>
         <source media="(max-width: 40rem)" srcset={narrowPath} width={NARROW.width} height={NARROW.height} />

@@ -38,6 +38,16 @@ interface QuickStart {
   readonly hasAccounts: boolean;
 }
 
+/** A request, and its answer without what identifies the market. */
+export const SAMPLE = {
+  path: '/v1/btc/markets/btc-updown-5m-1776324000/snapshots/at/2026-04-16T07:22:00Z?outcome=up&depth=2',
+  answer: [
+    '{ "data": [{ "symbol": "btc", "outcome": "up", "timeframe": "5m", "timestamp": "2026-04-16T07:21:59.967Z",',
+    '  "bids": [{ "price": 0.57, "size": 371.39 }, { "price": 0.56, "size": 692.6 }],',
+    '  "asks": [{ "price": 0.58, "size": 350.18 }, { "price": 0.59, "size": 181.2 }] }] }',
+  ],
+};
+
 /** The page at `/`: a recorded market, how to get a key, commands to paste, and ways for each kind of reader. It names no markets: keys are needed for them. */
 export function quickStartPage({ version, origin, recorded, hasAccounts }: QuickStart): string {
   const [free, starter] = DEFAULT_TIERS as [Tier, Tier];
@@ -52,8 +62,8 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
         </div>
         <div>
           <p class="lead">
-            A read-only HTTP API has every recorded snapshot of these prediction markets, with its time and every gap.
-            Ask for an instant, and nothing later is in the answer.
+            One HTTP API has every recorded book of these prediction markets, to the millisecond, and every gap. Ask for
+            an instant: no answer has anything later, so a backtest cannot look ahead.
           </p>
           <p class="row">
             {hasAccounts && (
@@ -68,6 +78,15 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
         </div>
       </div>
       {recorded?.picture !== undefined && <MarketFigure shown={recorded.picture} />}
+      <section class="card">
+        <h2>Ask for the book at any instant</h2>
+        <p>
+          <code>GET {SAMPLE.path}</code>
+        </p>
+        <p class="commands">
+          <samp>{SAMPLE.answer.join('\n')}</samp>
+        </p>
+      </section>
       <Ways hasAccounts={hasAccounts} />
       <h2>Start</h2>
       <ol class="steps">
