@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { PlainBrowser } from './browser.ts';
+import { plainText } from './page-content.ts';
 import { type Site, startSite } from './site.ts';
 
 const POLICY =
@@ -63,6 +64,15 @@ test('The pages at /view have no data, and repeat no text of their path or query
   for (const path of [`/view?key=${key}`, `/view/btc/${key}`, `/view/${key}/slug`]) {
     expect((await open(path)).text).not.toContain('br_live_abc');
   }
+});
+
+test('The page of a market says why a market has no picture, which the style shows for those without books, and the list does not.', async () => {
+  const shown = async (path: string) => plainText((await open(path)).text);
+  expect(await shown('/view/btc/btc-updown-5m-1767868200')).toMatch(
+    /Why is there no picture\? .*Order books can be recorded only while a market is traded/,
+  );
+  const style = await Bun.file(new URL('../../src/http/pages/market-view.css', import.meta.url)).text();
+  expect(style).toMatch(/#view:not\(:has\(\.bare\)\) ~ \.why,[^{]*\{\s*display: none/);
 });
 
 test('the sign-in that begins at a page of recordings ends there', async () => {

@@ -80,6 +80,16 @@ export function viewPage(
             </a>
           </p>
         </div>
+        <section class="card why">
+          <h2>Why is there no picture?</h2>
+          <p>
+            This service knows the market from the venue’s list, with its times, its strike and its result. Order books
+            can be recorded only while a market is traded, and this one was not recorded then.
+          </p>
+          <p class="row">
+            <a href="/view">Markets with books</a> <a href="/docs/recording">How to record markets</a>
+          </p>
+        </section>
         <PlotHelp />
       </>
     ),
