@@ -43,7 +43,7 @@ const OF_PAYMENTS: readonly string[] = ['/account/billing', '/admin/payments'];
 const ADMIN_MENU = [
   { href: '/admin/accounts', name: 'Accounts' },
   { href: '/admin/tiers', name: 'Tiers' },
-  { href: '/admin/usage', name: 'Usage of all' },
+  { href: '/admin/usage', name: 'All usage' },
   { href: '/admin/payments', name: 'Payments' },
   { href: '/admin/recorder', name: 'Recorder' },
   { href: '/admin/audit', name: 'Audit' },

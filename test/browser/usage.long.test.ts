@@ -90,7 +90,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
     expect(watched.asked.filter((asked) => !asked.startsWith(server.origin))).toEqual([]);
   });
 
-  test('the keyboard reaches every choice, and a narrow window makes the chart narrow', async () => {
+  test('the keyboard reaches every choice, and a narrow window makes the chart narrow, with bars of weeks', async () => {
     await using watched = await signedIn();
     const { page } = watched;
     await page.goto(`${server.origin}/account/usage?last=7d`);
@@ -107,6 +107,9 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
     await page.press(':focus', 'Space');
     await until(page, 'document.querySelectorAll(".legend input:not(:checked)").length === 1');
     expect(await page.evaluate<boolean>('document.querySelector(".legend input").checked')).toBe(false);
+    // The bars of 90 days would be one area.
+    await page.goto(`${server.origin}/account/usage?last=90d`);
+    await page.getByText(/^Requests: [\d,]+, at most [\d,]+ in one week \(20\d\d-\d\d-\d\d\)/).waitFor();
   });
 
   test('the usage of all accounts is for operators only', async () => {

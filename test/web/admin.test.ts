@@ -422,7 +422,7 @@ describe('The pages of administration', () => {
     const { text } = await admin.open('/admin/tiers/enterprise');
     expect(rowsOf(text, 'Accounts')).toEqual([{ Account: 'affected@example.com', Until: '2026-06-02 00:00 UTC' }]);
     expect(rowsOf(text, 'Keys')).toContainEqual({ Key: `no name ${apiKey.prefix}…`, Account: 'pinned@example.com' });
-    expect(plainText(text)).toMatch(/Cancel A change applies at once to 1 account with a grant and \d+ pinned keys?\./);
+    expect(plainText(text)).toMatch(/Cancel A change applies at once to 1 account and \d+ keys? set to it\./);
     expect(text.indexOf('pinned@example.com')).toBeLessThan(text.indexOf('action="/admin/tiers/retire"'));
     expect((await change('/tiers/retire', { id: 'enterprise' })).headers.get('location')).toBe('/admin/tiers');
     expect(registry.tiers.find('enterprise')?.retiredMs).toBe(site.people.nowMs());

@@ -1,7 +1,6 @@
 import { refuseUnprintableName } from '../../account/printable-name.ts';
-import { DomainError } from '../../domain/errors.ts';
 import { Facts } from '../../http/pages/facts.tsx';
-import { Form } from '../form.tsx';
+import { Field, Form } from '../form.tsx';
 import { List } from '../list.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
@@ -12,7 +11,15 @@ import { PLAN_PATH } from './buy-form.tsx';
 
 /** The way back from receipts and invoices. */
 export const BILLING = { href: '/account/billing', name: 'Billing' } as const;
-const LINES_MAX = 8;
+/** The parts of a buyer on invoices, in the order of its lines, each with its name and what browsers fill in. */
+const BUYER = [
+  ['name', 'Name or company', 'organization'],
+  ['street', 'Street and number', 'address-line1'],
+  ['more', 'Address line 2', 'address-line2'],
+  ['city', 'Postal code and city', 'address-level2'],
+  ['country', 'Country', 'country-name'],
+  ['tax', 'Tax number', 'off'],
+] as const;
 
 /** GET /account/billing: the payments of an account, the latest first, and the address on its invoices. Also while payments are off. */
 export function billingPage({ registry, billing, nowMs }: WebDeps, person: Person, { query }: PageRequest): Answer {
@@ -80,20 +87,17 @@ export function billingPage({ registry, billing, nowMs }: WebDeps, person: Perso
 
 /** The name and the address of a buyer on invoices. */
 function BuyerForm({ lines }: { readonly lines: string }) {
+  const parts = lines.split('\n');
   return (
     <>
       <h2>Invoice address</h2>
-      <Form class="card" action={`${BILLING.href}/buyer`} button="Save" look="primary">
-        <label class="field" id="buyer">
-          Name and address on your invoices
-          <textarea class="input" name="lines" rows={4} maxLength={800}>
-            {lines}
-          </textarea>
-          <span class="hint">
-            A line each for the name, street, city, country and tax number. Your next invoices have them, and earlier
-            ones that have no buyer yet.
-          </span>
-        </label>
+      <Form id="buyer" class="card" action={`${BILLING.href}/buyer`} button="Save" look="primary">
+        <p class="quiet">Your next invoices show this, and earlier ones that name no buyer yet.</p>
+        <div class="fields">
+          {BUYER.map(([name, label, autocomplete], at) => (
+            <Field {...{ name, label, autocomplete }} maxLength={100} value={parts[at]} />
+          ))}
+        </div>
       </Form>
     </>
   );
@@ -101,13 +105,12 @@ function BuyerForm({ lines }: { readonly lines: string }) {
 
 /** POST /account/billing/buyer. */
 export const saveBuyer = posted(({ registry, person, field }) => {
-  const lines = field('lines')
-    .split(/\r?\n/)
-    .flatMap((line) => line.trim() || []);
-  if (lines.length > LINES_MAX) {
-    throw new DomainError('invalid-parameter', `a name and an address have at most ${LINES_MAX} lines: join some`);
-  }
-  for (const line of lines) refuseUnprintableName(line, 'line');
-  registry.database.write(() => registry.invoices.setBuyer(person.account.id, lines.join('\n')));
+  const parts = BUYER.map(([name, label]) => {
+    const part = field(name).trim();
+    refuseUnprintableName(part || undefined, label.toLowerCase());
+    return part;
+  });
+  // A part that is left out keeps its line, so that the others are found again.
+  registry.database.write(() => registry.invoices.setBuyer(person.account.id, parts.join('\n').trimEnd()));
   return redirect(BILLING.href);
 });

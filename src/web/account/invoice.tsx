@@ -147,5 +147,5 @@ export function PrintButton() {
 }
 
 function Lines({ text }: { readonly text: string }) {
-  return text.split('\n').map((line) => <div key={line}>{line}</div>);
+  return text.split('\n').map((line) => line !== '' && <div key={line}>{line}</div>);
 }

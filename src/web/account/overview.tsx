@@ -214,7 +214,7 @@ function FirstSteps({ hasKey, commands }: { readonly hasKey: boolean; readonly c
         />
       </li>
       <li class="card">
-        <h2>Go on</h2>
+        <h2>What to do next</h2>
         See what is <a href="/view">recorded</a>, or read the <a href="/docs/manual">manual</a>.
       </li>
     </ol>

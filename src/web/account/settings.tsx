@@ -136,7 +136,7 @@ function DeleteForm({ email, refused }: AddressForm) {
   return (
     <div class="card danger">
       <p>
-        Your keys stop working at once, your grants end, and your address, your links to providers and the names of your
+        Your keys stop working at once, your plan ends, and your address, your links to providers and the names of your
         keys are removed. This cannot be undone.
       </p>
       <details class="confirmed" open={refused !== undefined}>

@@ -274,7 +274,7 @@ function GrantForm({ id, catalog, refused }: GrantFormContent) {
           chosen={refused?.typed.get('tier')}
         />
         <InstantField label="Until" name="until" refused={refused}>
-          In UTC. Leave it empty for a grant without an end.
+          In UTC. Leave it empty for no end.
         </InstantField>
       </div>
     </Form>

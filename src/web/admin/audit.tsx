@@ -106,8 +106,9 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
     { title: 'Audit', path: AUDIT_PATH },
     <>
       <p class="quiet">
-        Who changed what, the latest first, by days of UTC. An action opens to its name, address and request. Entries
-        are never removed; the addresses of deleted accounts are replaced, and failed sign-ins are counted by hour.
+        Who changed what, the latest first; days and times are in UTC. Open an entry for its network address and
+        request. Entries are never removed, but lose the addresses of deleted accounts; failed sign-ins are counted by
+        hour.
       </p>
       <List
         label={AUDIT_LABEL}

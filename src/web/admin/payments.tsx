@@ -87,7 +87,7 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
       <div class="cards">
         <Figure name={`Revenue in ${month}`} value={usdText(sumOf('cents', month) / 100)} note="this month, in UTC" />
         <Figure name="Revenue in total" value={usdText(sumOf('cents') / 100)} note="refunds are left out" />
-        <Figure name="Payments in total" value={numberText(sumOf('payments'))} note="mined and not refunded" />
+        <Figure name="Payments in total" value={numberText(sumOf('payments'))} note="paid and not refunded" />
       </div>
       <Table
         label="Revenue by month and token"

@@ -95,7 +95,8 @@ export function TierForm({ id, values: before, refused, hasPlace, coins, note }:
         </Field>
         {hasPlace && (
           <Field {...value('place')} label="Place" type="number" min={1}>
-            1 is the lowest tier. An account with several has the highest.{isNew && ' Leave it empty for the highest.'}
+            1 is the lowest. If an account has several tiers, the highest counts.
+            {isNew && ' Leave it empty for the highest.'}
           </Field>
         )}
       </div>
@@ -145,7 +146,7 @@ function AllOrOnly({ legend, name, item, options, values }: AllOrOnlyContent) {
   return (
     <fieldset class="choices">
       <legend>{legend}</legend>
-      <Radio name={name} value="all" values={values} label="All, also new ones" />
+      <Radio name={name} value="all" values={values} label="All, and those added later" />
       <Radio name={name} value="only" values={values} label="Only some" />
       <div class="row only">
         {options.map((option) => (

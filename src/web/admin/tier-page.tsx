@@ -72,15 +72,15 @@ function pageOfTier({ registry, archive, nowMs }: WebDeps, person: Person, id: s
 
 /** The number of accounts and keys that have a tier. */
 function countsText({ accounts, keys, isOfNewAccounts }: AffectedByTier): string {
-  const others = isOfNewAccounts ? ', to all accounts without a grant,' : '';
-  return `${countText(accounts.length, 'account')} with a grant${others} and ${countText(keys.length, 'pinned key')}`;
+  const others = isOfNewAccounts ? ', all accounts without another tier' : '';
+  return `${countText(accounts.length, 'account')}${others} and ${countText(keys.length, 'key')} set to it`;
 }
 
 function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly affected: AffectedByTier }) {
   return (
     <>
-      <h2>Accounts with this tier by a grant</h2>
-      {isOfNewAccounts && <p>All accounts without a grant have this tier, too.</p>}
+      <h2>Accounts that were given this tier</h2>
+      {isOfNewAccounts && <p>All accounts without another tier have this one, too.</p>}
       <Table
         label="Accounts"
         columns={[
@@ -92,10 +92,10 @@ function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly 
           { heading: 'Until', cell: ({ endsMs }) => <Time ms={endsMs} or="no end" /> },
         ]}
         rows={accounts.slice(0, LISTED_MAX)}
-        empty="No account has a grant of this tier."
+        empty="No account was given this tier."
       />
       <More count={accounts.length} />
-      <h2>Keys pinned to this tier</h2>
+      <h2>Keys set to this tier</h2>
       <Table
         label="Keys"
         columns={[
@@ -114,7 +114,7 @@ function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly 
           },
         ]}
         rows={keys.slice(0, LISTED_MAX)}
-        empty="No key is pinned to this tier."
+        empty="No key is set to this tier."
       />
       <More count={keys.length} />
     </>

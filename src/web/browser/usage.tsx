@@ -2,17 +2,27 @@ import { useComputed, useSignal } from '@preact/signals';
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytesText, numberText } from '../texts.ts';
-import { type ChartData, DAY_MS, intervalText, MEASURES, type Measure } from '../usage/chart-data.ts';
+import { type ChartData, DAY_MS, intervalText, MEASURES, type Measure, weekly } from '../usage/chart-data.ts';
 import { Choices } from './choices.tsx';
 import { type DrawnSeries, UsagePlot } from './usage-plot.ts';
 
 // Before the page is drawn, which needs it.
 const ALL = 'All';
+/** Days that a phone has room for. */
+const DAYS_MAX = 60;
 
 const root = document.querySelector<HTMLElement>('#usage-chart');
 // Without requests there is no chart.
 if (root?.dataset.usage !== undefined) {
-  render(<UsageExplorer data={JSON.parse(root.dataset.usage) as ChartData} />, root);
+  const data = JSON.parse(root.dataset.usage) as ChartData;
+  const phone = matchMedia('(max-width: 36rem)');
+  const show = () => {
+    // The bars of many days would be one area.
+    const isByWeek = phone.matches && data.intervalMs === DAY_MS && data.count > DAYS_MAX;
+    render(<UsageExplorer key={String(isByWeek)} data={isByWeek ? weekly(data) : data} />, root);
+  };
+  phone.addEventListener('change', show);
+  show();
 }
 
 /** A chart of usage, and what a person chooses to see in it: a measure, and all requests or those of some keys, routes or tiers. */
@@ -50,7 +60,7 @@ function UsageExplorer({ data }: { readonly data: ChartData }) {
   const timeOf = (index: number) => intervalText(data.startMs + index * data.intervalMs, data.intervalMs);
   const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
   const shownText = (values: readonly number[]) => text(at === undefined ? sumOf(values) : values[at]!);
-  const unit = data.intervalMs < DAY_MS ? 'hour' : 'day';
+  const unit = data.intervalMs < DAY_MS ? 'hour' : data.intervalMs === DAY_MS ? 'day' : 'week';
   const most = sums.value.indexOf(Math.max(...sums.value));
   const summary = `${name}: ${text(sumOf(sums.value))}, at most ${text(sums.value[most]!)} in one ${unit} (${timeOf(most)})`;
   return (

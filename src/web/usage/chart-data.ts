@@ -34,7 +34,21 @@ export interface ChartSeries {
   readonly values: Readonly<Record<Measure, readonly number[]>>;
 }
 
-/** An interval by its start: a day, or an hour. */
+/** The same by weeks: seven days each from the first one on; the last may have fewer. */
+export function weekly({ count, intervalMs, splits, ...data }: ChartData): ChartData {
+  const weeks = Math.ceil(count / 7);
+  const sum = (days: readonly number[]) => days.reduce((before, value) => before + value, 0);
+  const byWeek = (days: readonly number[]) =>
+    days.length === 0 ? days : Array.from({ length: weeks }, (_, at) => sum(days.slice(7 * at, 7 * at + 7)));
+  const ofWeeks = ({ name, values }: ChartSeries): ChartSeries => ({
+    name,
+    values: Object.fromEntries(MEASURES.map(({ field }) => [field, byWeek(values[field])])) as ChartSeries['values'],
+  });
+  const splitByWeek = splits.map(({ name, series }) => ({ name, series: series.map(ofWeeks) }));
+  return { ...data, count: weeks, intervalMs: 7 * intervalMs, splits: splitByWeek };
+}
+
+/** An interval by its start: a day, an hour, or a week. */
 export function intervalText(startMs: number, intervalMs: number): string {
   const text = timeText(startMs);
   return intervalMs < DAY_MS ? text : text.slice(0, DATE_CHARS);

@@ -26,7 +26,8 @@ export function UsageTable({ by, rows }: UsageTableContent) {
   const counts = MEASURES.map(({ field, name }) => ({
     heading: name,
     class: 'number nowrap',
-    cell: ({ sum }: UsageRow) => (sum[field] === 0 ? <span class="quiet">0</span> : measureText(field, sum[field])),
+    cell: ({ sum }: UsageRow) =>
+      sum[field] === 0 ? <span class="quiet minor">0</span> : measureText(field, sum[field]),
   }));
   return (
     <Table
