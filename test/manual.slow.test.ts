@@ -321,3 +321,22 @@ test('A quotation of the manual that begins with a line in bold is folded under 
     /<p><a href="\/docs\/a\.png"><img src="\/docs\/a\.png" alt="The keys"[^>]*><\/a><span class="quiet small">All of them\.<\/span><\/p>/,
   );
 });
+
+test('Comments and quoted texts in the code of the manual have a look of their own, and its text stays the same.', () => {
+  const lines = ['# First', 'curl "$URL/a" \'b <c>\' # then', 'x # y'];
+  const html = manualPage('x', '', `# X\n\n\`\`\`sh\n${lines.join('\n')}\n\`\`\`\n`, false);
+  const [, code = ''] = /<code id="code-1"[^>]*>(.*?)<\/code>/s.exec(html)!;
+  expect([...code.matchAll(/<i class="(\w+)">(.*?)<\/i>/g)].map(([, look, text]) => [look, text])).toEqual([
+    ['quiet', '# First'],
+    ['text', '&quot;$URL/a&quot;'],
+    ['text', "'b &lt;c&gt;'"],
+    ['quiet', '# then'],
+    ['quiet', '# y'],
+  ]);
+  const text = code
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>');
+  expect(text.trim()).toBe(lines.join('\n'));
+});

@@ -127,7 +127,7 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
       blocks += 1;
       const id = `code-${blocks}`;
       const button = renderToString(<CopyButton id={id} label={`Copy code ${blocks}`} />);
-      return `<div class="copyable"><pre tabindex="0"><code id="${id}"${code}</pre>${button}</div>`;
+      return `<div class="copyable"><pre tabindex="0"><code id="${id}"${highlighted(code)}</pre>${button}</div>`;
     })
     .replace('</h1>', (end) => end + (name === INDEX ? '' : partsOf(markdown)))
     .replace(
@@ -155,6 +155,16 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
       </div>
     ),
   });
+}
+
+/** Code in HTML, in which comments and quoted texts have a look of their own; those with elements in them have none. */
+function highlighted(code: string): string {
+  const parts = code.split(/(<[^>]+>)/);
+  const look = (part: string) =>
+    part.replaceAll(/(?<=^|[\s>])# .*|&quot;.*?&quot;|'[^'\n]*'/gm, (token) =>
+      token.startsWith('#') ? `<i class="quiet">${token}</i>` : `<i class="text">${token}</i>`,
+    );
+  return parts.map((part) => (part.startsWith('<') ? part : look(part))).join('');
 }
 
 /** Links to the pages before and after a page, in the order of the lists. */
