@@ -57,12 +57,12 @@ export class Gaps {
 
   /**
    * Joins a stored gap that a rebuild found in an outcome's book with those that a recorder states of the same time: it gets their causes,
-   * and they end where it begins, or begin where it ends. `replaced`: found gaps that it replaces, whose causes it keeps. Returns true if
+   * and they end where it begins, or begin where it ends. `replaced`: found gaps that it replaces; it keeps the causes of those within it. Returns true if
    * there are any causes. Within a write transaction.
    */
   join(marketKey: number, outcome: Outcome, found: Gap, replaced: readonly Gap[] = []): boolean {
     const { fromMs, toMs } = found;
-    const causes = replaced.flatMap((gap) => (gap.toMs <= fromMs || toMs <= gap.fromMs ? [] : causesIn(gap)));
+    const causes = replaced.flatMap((gap) => (fromMs <= gap.fromMs && gap.toMs <= toMs ? causesIn(gap) : []));
     for (const gap of [...this.within(marketKey, fromMs, toMs)]) {
       const cause = lossCause(gap.reason, outcome);
       if (cause === undefined || gap.toMs <= fromMs || toMs <= gap.fromMs) continue;

@@ -57,3 +57,26 @@ test('all gaps are listed, however many have the same times', async () => {
     expect(within(0, 6)).toEqual([]);
   });
 });
+
+test('A gap keeps the causes of a gap within it that it replaces, and gets none of a time that it does not cover.', async () => {
+  using held = temporaryArchive();
+  const { archive } = held;
+  await importRecords(archive, [sampleMarket()]);
+  const { key } = archive.markets.findByConditionId(CONDITION_ID)!;
+  const reason = '2 consecutive recorded books of up differ from the changes before them';
+  const replaced = [{ fromMs: 10, toMs: 30, reason: `${reason}: the sockets brought nothing` }];
+  archive.database.write(() => {
+    for (const [fromMs, toMs] of [
+      [10, 40],
+      [20, 40],
+    ] as const) {
+      const found = { fromMs, toMs, reason };
+      archive.gaps.add(key, found);
+      archive.gaps.join(key, 'up', found, replaced);
+    }
+  });
+  expect(archive.gaps.list(key)).toEqual([
+    { fromMs: 10, toMs: 40, reason: `${reason}: the sockets brought nothing` },
+    { fromMs: 20, toMs: 40, reason },
+  ]);
+});
