@@ -46,7 +46,7 @@ export function checkedOrder(
   if (isKnown(id)) return duplicated(id);
   const expirationMs = Number(expiration) * 1000 - replay.shiftMs;
   const expires = type === 'GTD';
-  if (expires ? !isInstant(expirationMs) : Number(expiration) > 0) return REFUSALS.expiration;
+  if (expires !== Number(expiration) > 0 || (expires && !isInstant(expirationMs))) return REFUSALS.expiration;
   return {
     market,
     terms: {

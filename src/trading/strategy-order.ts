@@ -31,8 +31,11 @@ export function termsOf(
   const given = inDollars ? dollars : size;
   if (given === undefined || (inDollars ? size : dollars) !== undefined)
     throw new TypeError(`a ${side} of type ${type} needs ${inDollars ? 'dollars, not size' : 'size, not dollars'}`);
-  if (typeof given !== 'number' || !(given >= 0 && given < AMOUNT_END))
-    throw new TypeError(`the size of an order must be a number from 0 to less than ${AMOUNT_END}, not ${given}`);
+  if (typeof given !== 'number' || !(given >= 0 && given < AMOUNT_END)) {
+    const what = `the ${inDollars ? 'dollars' : 'size'} of an order`;
+    const shown = typeof given === 'string' ? `'${given}'` : given;
+    throw new TypeError(`${what} must be a number from 0 to less than ${AMOUNT_END}, not ${shown}`);
+  }
   const nth = Math.round(price / tickSize);
   const isOnTick = Math.abs(price / tickSize - nth) < TICK_TOLERANCE && nth > 0 && nth < Math.round(1 / tickSize);
   const amount = microsOf(given);

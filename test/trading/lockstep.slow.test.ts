@@ -176,6 +176,7 @@ describe('Orders', () => {
       { outcome: 'up', price: 0.5, size: 10, type: 'GTD', expiresMs: 1e300 },
       { outcome: 'up', price: 0.5, size: '10' as unknown as number },
       { outcome: 'up', price: 0.5, size: -10 },
+      { outcome: 'up', price: 0.52, dollars: -10, type: 'FOK' },
     ];
     const {
       traded: { tally },
@@ -205,8 +206,9 @@ describe('Orders', () => {
       'the outcome is up or down, not sideways',
       'expiresMs is needed for GTD, in whole milliseconds, and only for it',
       'expiresMs is needed for GTD, in whole milliseconds, and only for it',
-      'the size of an order must be a number from 0 to less than 1000000000, not 10',
+      "the size of an order must be a number from 0 to less than 1000000000, not '10'",
       'the size of an order must be a number from 0 to less than 1000000000, not -10',
+      'the dollars of an order must be a number from 0 to less than 1000000000, not -10',
     ]);
     const { orders: count, refused, refusals } = tally.totals(endMs);
     expect({ count, refused, refusals }).toEqual({
