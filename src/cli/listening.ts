@@ -106,7 +106,7 @@ export class Listener {
     }
     this.#answerLast(replaced);
     const stop = () => this.#stopReplaced(replaced);
-    // By then connections are closed that were idle, and those with a request had their last answer.
+    // By then idle connections are closed, but for some that had a stream, and those with a request had their last answer.
     this.#replaced.set(replaced, setTimeout(stop, this.#lastMs()));
     if (this.#sockets.isNewestChosen) return;
     this.#options.log.warn('connections that were opened at this moment may be lost: the system cannot hand them over');
@@ -115,7 +115,7 @@ export class Listener {
 
   /**
    * Answers the next request of each open connection and then closes it, so that no request is lost on a connection that closes.
-   * Settles when no connection is open, or after `waitMs`: by default the longest time that a connection may be idle.
+   * Settles when no connection is open, or after `waitMs`: by default the longest time that a connection without a stream may be idle.
    */
   async retire(waitMs = this.#lastMs()): Promise<void> {
     if (this.#listening === undefined) return;

@@ -117,8 +117,8 @@ describe('A connection that is lost', () => {
     },
   );
 
-  test.each(['ndjson', 'csv', 'parquet', 'segments'] as const)(
-    'in an export as %s gives the same bytes in Node, where a lost connection that was to be closed is no error',
+  test.skipIf(Bun.which('node') === null).each(['ndjson', 'csv', 'parquet', 'segments'] as const)(
+    'in an export as %s gives the same bytes in Node, whose fetch() takes any end after `Connection: close` for the end of the body (needs node)',
     async (format) => {
       using directory = temporaryDirectory();
       const [whole, resumed] = ['whole', 'resumed'].map((name) => join(directory.path, name)) as [string, string];

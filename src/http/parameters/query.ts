@@ -58,6 +58,7 @@ function word<const T extends string>(words: readonly T[]): ParameterType<T> {
 
 const SKIP = integer(0, Number.MAX_SAFE_INTEGER, 'must be an integer from 0 to 2^53-1 in plain digits, or null');
 const TRUTH_VALUE = word(['true', 'false']);
+const OUTCOME = { ...word(OUTCOMES), read: parseOutcome };
 const FLAG: ParameterType<boolean> = {
   ...TRUTH_VALUE,
   read(text) {
@@ -126,10 +127,7 @@ export const QUERY = {
     'Only markets whose window starts on this day, or in this month, of UTC.',
     '2026-01-08',
   ),
-  winner: optional(
-    { ...word(OUTCOMES), read: parseOutcome },
-    'Only resolved markets with this winner. Case is ignored.',
-  ),
+  winner: optional(OUTCOME, 'Only resolved markets with this winner. Case is ignored.'),
   gaps: optional(FLAG, 'true: only markets with a recorded gap that touches their window; false: only those without.'),
   volumeMin: optional(
     integer(0, Number.MAX_SAFE_INTEGER),
@@ -156,7 +154,7 @@ export const QUERY = {
     shaped(CURSOR_SHAPE, CURSOR_REFUSAL),
     'nextCursor of the previous page of the same path, order and filters.',
   ),
-  outcome: optional({ ...word(OUTCOMES), read: parseOutcome }, 'Only records of this outcome. Case is ignored.'),
+  outcome: optional(OUTCOME, 'Only records of this outcome. Case is ignored.'),
   columns: parameter(
     integer(1, HEAT_MAP_COLUMNS_MAX),
     'Number of columns. A window with fewer milliseconds than columns has one column per millisecond.',

@@ -21,8 +21,8 @@ export interface Reader {
  * A body that makes chunks at the pace of the client, one chunk ahead. A chunk may take any time to make. The connection of a
  * client that reads nothing for READER_SECONDS is closed: it has left. The signal that `chunksUntil` gets is then aborted: the
  * generator must end at its next step. An error cuts off the connection, so that no client takes a part for the whole: answers must not
- * say `connection: close`, since fetch() of Node takes any end of such a body for its whole. The connection keeps READER_SECONDS as
- * its idle time. `whenEnded` is called once, after the generator's last step, with the error if there was one.
+ * say `connection: close`, since fetch() of Node takes any end of such a body for its whole. The connection keeps `readerSeconds`
+ * as its idle time. `whenEnded` is called once, after the generator's last step, with the error if there was one.
  */
 export function pulledBody(
   chunksUntil: (left: AbortSignal) => AsyncGenerator<Uint8Array>,
