@@ -3,7 +3,7 @@ import type { Replay } from '../../replay/replay.ts';
 /** The width of the picture. */
 export const RECORDED_CELLS = 400;
 
-/** The parts of a replay's time that have records: a path in a picture of RECORDED_CELLS by 1. */
+/** The parts of a replay's time in which a market is recorded, from its first record to its last: a path in a picture of RECORDED_CELLS by 1. */
 export function recordedPath({ clock: { span }, recordedSpans }: Pick<Replay, 'clock' | 'recordedSpans'>): string {
   const lengthMs = Math.max(1, span.toMs - span.fromMs);
   const cellOf = (ms: number) =>
@@ -13,8 +13,12 @@ export function recordedPath({ clock: { span }, recordedSpans }: Pick<Replay, 'c
     if (fromMs > span.toMs) continue;
     for (let cell = Math.max(0, cellOf(fromMs)); cell <= cellOf(toMs); cell += 1) cells.add(cell);
   }
-  return [...cells]
-    .sort((a, b) => a - b)
-    .map((cell) => `M${cell} 0h1v1h-1z`)
-    .join('');
+  let path = '';
+  for (const cell of [...cells].sort((a, b) => a - b)) {
+    if (cells.has(cell - 1)) continue;
+    let end = cell + 1;
+    while (cells.has(end)) end += 1;
+    path += `M${cell} 0h${end - cell}v1h${cell - end}z`;
+  }
+  return path;
 }

@@ -29,8 +29,8 @@ export function addressesOf(origin: string) {
   };
 }
 
-/** A replay, and the picture of the parts of its time that have records, see `recordedPath`. */
-type CardedReplay = ShownReplay & { readonly recorded: string };
+/** A replay, and the times of its recorded markets, see `recordedPath`. */
+type ReplayOnPage = ShownReplay & { readonly recorded: string };
 
 /** Commands to copy: requests, and commands that move the clock. */
 export interface ReplayCommands {
@@ -50,7 +50,7 @@ interface ReplayHomeContent {
   readonly description: string;
   readonly addresses: ReturnType<typeof addressesOf>;
   /** Undefined where keys are needed. */
-  readonly shown: readonly CardedReplay[] | undefined;
+  readonly shown: readonly ReplayOnPage[] | undefined;
   readonly commands: ReplayCommands;
 }
 
@@ -145,12 +145,12 @@ function KeyNote() {
   );
 }
 
-function ReplayList({ shown }: { readonly shown: readonly CardedReplay[] }) {
+function ReplayList({ shown }: { readonly shown: readonly ReplayOnPage[] }) {
   if (shown.length === 0) return <p>There is no replay: create one with the command below.</p>;
   return shown.map((replay) => <ReplayCard key={replay.id} replay={replay} isOne={shown.length === 1} />);
 }
 
-function ReplayCard({ replay, isOne }: { readonly replay: CardedReplay; readonly isOne: boolean }) {
+function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly isOne: boolean }) {
   const { id, isFirst, state, now, from, to, speed, coins, markets, clients, pages, paper, accounts, recorded } =
     replay;
   return (
@@ -211,8 +211,8 @@ function ReplayCard({ replay, isOne }: { readonly replay: CardedReplay; readonly
           max={Date.parse(to)}
           step={SCRUB_STEP_MS}
         />
-        <svg viewBox={`0 0 ${RECORDED_CELLS} 1`} preserveAspectRatio="none">
-          <title>Times with records</title>
+        <svg role="img" viewBox={`0 0 ${RECORDED_CELLS} 1`} preserveAspectRatio="none">
+          <title>Times of recorded markets</title>
           <path d={recorded} />
         </svg>
         <span>{to.slice(0, 16).replace('T', ' ')} UTC</span>

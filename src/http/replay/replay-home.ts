@@ -46,12 +46,13 @@ export function replayHome(
   const { replays } = deps;
   const answer = (request: Request, set: ResponseSettings) => {
     const origin = originOf(request);
-    const shown = needsKeys ? undefined : replays.list().map((replay) => shownReplay(deps, replay));
+    const list = replays.list();
+    const shown = needsKeys ? undefined : list.map((replay) => shownReplay(deps, replay));
     const headers = { ...NO_STORE, vary: 'Accept' };
     if (prefersHtml(request.headers.get('accept') ?? '')) {
-      const commands = needsKeys ? keyedCommands(origin) : openCommands(origin, replays.list()[0]);
+      const commands = needsKeys ? keyedCommands(origin) : openCommands(origin, list[0]);
       const addresses = addressesOf(origin);
-      const cards = shown?.map((one, at) => ({ ...one, recorded: recordedPath(replays.list()[at]!) }));
+      const cards = shown?.map((one, at) => ({ ...one, recorded: recordedPath(list[at]!) }));
       const page = replayHomePage({ version, description: DESCRIPTION, addresses, shown: cards, commands });
       return respond(set, page, { ...personalPageHeaders(), ...headers });
     }
