@@ -323,15 +323,24 @@ test('A quotation of the manual that begins with a line in bold is folded under 
 });
 
 test('Comments and quoted texts in the code of the manual have a look of their own, and its text stays the same.', () => {
-  const lines = ['# First', 'curl "$URL/a" \'b <c>\' # then', 'x # y'];
+  const lines = [
+    '# First --flag of all',
+    'curl "$URL/a" \'b <c>\' # then',
+    'x # y',
+    '{"t":"2026-01-08T10:31:40Z","say":"\\"a\\""}',
+    'https://x.example // z',
+  ];
   const html = manualPage('x', '', `# X\n\n\`\`\`sh\n${lines.join('\n')}\n\`\`\`\n`, false);
   const [, code = ''] = /<code id="code-1"[^>]*>(.*?)<\/code>/s.exec(html)!;
-  expect([...code.matchAll(/<i class="(\w+)">(.*?)<\/i>/g)].map(([, look, text]) => [look, text])).toEqual([
-    ['quiet', '# First'],
+  const looks = [...code.matchAll(/<i class="(\w+)">(.*?)<\/i>/g)];
+  expect(looks.map(([, look, text]) => [look, text!.replaceAll(/<.*?>/g, '')])).toEqual([
+    ['quiet', '# First --flag of all'],
     ['text', '&quot;$URL/a&quot;'],
     ['text', "'b &lt;c&gt;'"],
     ['quiet', '# then'],
     ['quiet', '# y'],
+    ...['t', '2026-01-08T10:31:40Z', 'say', '\\&quot;a\\&quot;'].map((text) => ['text', `&quot;${text}&quot;`]),
+    ['quiet', '// z'],
   ]);
   const text = code
     .replaceAll(/<[^>]*>/g, '')

@@ -157,14 +157,11 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
   });
 }
 
-/** Code in HTML, in which comments and quoted texts have a look of their own; those with elements in them have none. */
+/** Code in HTML, in which comments and quoted texts have a look of their own, with the elements in them. */
 function highlighted(code: string): string {
-  const parts = code.split(/(<[^>]+>)/);
-  const look = (part: string) =>
-    part.replaceAll(/(?<=^|[\s>])# .*|&quot;.*?&quot;|'[^'\n]*'/gm, (token) =>
-      token.startsWith('#') ? `<i class="quiet">${token}</i>` : `<i class="text">${token}</i>`,
-    );
-  return parts.map((part) => (part.startsWith('<') ? part : look(part))).join('');
+  return code.replaceAll(/(?<=^|[\s>])(?:#|\/\/) .*|&quot;(?:\\&quot;|.)*?&quot;|'[^'\n]*'/gm, (token) =>
+    /^[#/]/.test(token) ? `<i class="quiet">${token}</i>` : `<i class="text">${token}</i>`,
+  );
 }
 
 /** Links to the pages before and after a page, in the order of the lists. */
