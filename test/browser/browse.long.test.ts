@@ -99,7 +99,8 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
       'All',
     );
     await page.locator('input[type=search]').fill('no-such-market');
-    await page.getByText(/^No market has “no-such-market” in its slug/).waitFor();
+    await page.getByText(/^No market has “no-such-market” in its slug, or an ID that begins with it/).waitFor();
+    expect(await title()).toBe('“no-such-market” in a slug or ID: no markets');
     await page.getByRole('button', { name: /All markets of ETH/ }).waitFor();
     await page.evaluate('history.go(-2)');
     await seeRows(page, long);
@@ -133,7 +134,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.getByText(/^ETH 4h, all days: \d+ markets?, all recorded$/).waitFor();
     const orders = "[...document.querySelectorAll('.browse-page :is(p, option:checked)')].map((one) => one.innerText)";
     expect((await page.evaluate<string[]>(orders)).filter((text) => /first|last/i.test(text))).toEqual([
-      'latest first, empty ones last',
+      'latest first, nearly empty last',
     ]);
   });
 
@@ -231,7 +232,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
       );
       expect(await query()).toBe(`?coin=sol&date=${day}`);
     }
-    await page.getByRole('button', { name: /Show all/ }).click();
+    await page.getByRole('button', { name: /^All days$/ }).click();
     await seeRows(page, all);
     await open('?coin=sol&date=2020-01');
     await page.getByText(/^No market begins in January 2020/).waitFor();

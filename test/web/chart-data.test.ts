@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test';
 import { DAY_MS, weekly } from '../../src/web/usage/chart-data.ts';
 
-test('Days of usage are summed by weeks from the first day on, and a measure without usage stays without.', () => {
+test('Days of usage are summed by weeks up to the last day, and a measure without usage stays without.', () => {
   const days = Array.from({ length: 10 }, (_, at) => at + 1);
   const values = { requests: days, forbidden: [], limited: [], failed: [], bytes: days.map((day) => 10 * day) };
   const data = { startMs: 0, intervalMs: DAY_MS, count: 10, isLastOpen: true };
   expect(weekly({ ...data, splits: [{ name: 'Key', series: [{ name: 'a', values }] }] })).toEqual({
-    ...{ startMs: 0, intervalMs: 7 * DAY_MS, count: 2, isLastOpen: true },
+    ...{ startMs: -4 * DAY_MS, intervalMs: 7 * DAY_MS, count: 2, isLastOpen: true },
     splits: [
       {
         name: 'Key',
-        series: [{ name: 'a', values: { ...values, requests: [28, 27], bytes: [280, 270] } }],
+        series: [{ name: 'a', values: { ...values, requests: [6, 49], bytes: [60, 490] } }],
       },
     ],
   });

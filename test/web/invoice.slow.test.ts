@@ -111,6 +111,15 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
     expect(await buyerOf(second)).toBe('Ada Inc Elsewhere');
   });
 
+  test('An address that was stored with more lines than the form has fields has its last lines in the last field.', async () => {
+    await using site = sellingSite();
+    const { registry } = site.people;
+    const ada = await site.signedIn(ADA);
+    const { id } = registry.accounts.findByEmail(ADA)!;
+    registry.database.write(() => registry.invoices.setBuyer(id, 'Ada Inc\n1\n2\n3\n4\n5\n6\n7'));
+    expect(fieldValue((await ada.open('/account/billing')).text, 'tax')).toBe('5, 6, 7');
+  });
+
   test('Other people find no invoice, and admins open any at their own path only.', async () => {
     await using site = sellingSite();
     const { registry } = site.people;

@@ -38,17 +38,17 @@ interface QuickStart {
   readonly hasAccounts: boolean;
 }
 
-/** A request, and its answer without what identifies the market. */
+/** An example of a request, and the most of its answer. */
 export const SAMPLE = {
-  path: '/v1/btc/markets/btc-updown-5m-1776324000/snapshots/at/2026-04-16T07:22:00Z?outcome=up&depth=2',
+  path: '/v1/btc/markets/btc-updown-5m-1776324000/snapshots/at/2026-04-16T07:22:00Z?outcome=up&depth=2&mode=before',
   answer: [
     '{ "data": [{ "symbol": "btc", "outcome": "up", "timeframe": "5m", "timestamp": "2026-04-16T07:21:59.967Z",',
     '  "bids": [{ "price": 0.57, "size": 371.39 }, { "price": 0.56, "size": 692.6 }],',
-    '  "asks": [{ "price": 0.58, "size": 350.18 }, { "price": 0.59, "size": 181.2 }] }] }',
+    '  "asks": [{ "price": 0.58, "size": 350.18 }, { "price": 0.59, "size": 181.2 }], … }] }',
   ],
 };
 
-/** The page at `/`: a recorded market, how to get a key, commands to paste, and ways for each kind of reader. It names no markets: keys are needed for them. */
+/** The page at `/`: a recorded market, how to get a key, commands to paste, and ways for each kind of reader. It names no market of this service: keys are needed for them. */
 export function quickStartPage({ version, origin, recorded, hasAccounts }: QuickStart): string {
   const [free, starter] = DEFAULT_TIERS as [Tier, Tier];
   const example =
@@ -62,8 +62,8 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
         </div>
         <div>
           <p class="lead">
-            One HTTP API has every recorded book of these prediction markets, to the millisecond, and every gap. Ask for
-            an instant: no answer has anything later, so a backtest cannot look ahead.
+            One HTTP API has every recorded book of these prediction markets, to the millisecond, and every gap. With{' '}
+            <code>asOf</code> no answer has anything later: a backtest cannot look ahead.
           </p>
           <p class="row">
             {hasAccounts && (
@@ -81,7 +81,7 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
       <section class="card">
         <h2>Ask for the book at any instant</h2>
         <p>
-          <code>GET {SAMPLE.path}</code>
+          For example <code>GET {SAMPLE.path}</code>
         </p>
         <p class="commands">
           <samp>{SAMPLE.answer.join('\n')}</samp>

@@ -16,7 +16,7 @@ const BUYER = [
   ['name', 'Name or company', 'organization'],
   ['street', 'Street and number', 'address-line1'],
   ['more', 'Address line 2', 'address-line2'],
-  ['city', 'Postal code and city', 'address-level2'],
+  ['city', 'Postal code and city', 'off'],
   ['country', 'Country', 'country-name'],
   ['tax', 'Tax number', 'off'],
 ] as const;
@@ -88,6 +88,7 @@ export function billingPage({ registry, billing, nowMs }: WebDeps, person: Perso
 /** The name and the address of a buyer on invoices. */
 function BuyerForm({ lines }: { readonly lines: string }) {
   const parts = lines.split('\n');
+  const last = BUYER.length - 1;
   return (
     <>
       <h2>Invoice address</h2>
@@ -95,7 +96,11 @@ function BuyerForm({ lines }: { readonly lines: string }) {
         <p class="quiet">Your next invoices show this, and earlier ones that name no buyer yet.</p>
         <div class="fields">
           {BUYER.map(([name, label, autocomplete], at) => (
-            <Field {...{ name, label, autocomplete }} maxLength={100} value={parts[at]} />
+            <Field
+              {...{ name, label, autocomplete }}
+              maxLength={100}
+              value={at < last ? parts[at] : parts.slice(last).join(', ')}
+            />
           ))}
         </div>
       </Form>
@@ -105,9 +110,9 @@ function BuyerForm({ lines }: { readonly lines: string }) {
 
 /** POST /account/billing/buyer. */
 export const saveBuyer = posted(({ registry, person, field }) => {
-  const parts = BUYER.map(([name, label]) => {
+  const parts = BUYER.map(([name]) => {
     const part = field(name).trim();
-    refuseUnprintableName(part || undefined, label.toLowerCase());
+    refuseUnprintableName(part || undefined, 'line');
     return part;
   });
   // A part that is left out keeps its line, so that the others are found again.

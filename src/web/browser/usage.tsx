@@ -57,10 +57,11 @@ function UsageExplorer({ data }: { readonly data: ChartData }) {
     hidden.value = next;
   };
   const at = pointed.value;
-  const timeOf = (index: number) => intervalText(data.startMs + index * data.intervalMs, data.intervalMs);
+  const unit = data.intervalMs < DAY_MS ? 'hour' : data.intervalMs === DAY_MS ? 'day' : 'week';
+  const timeOf = (index: number) =>
+    `${unit === 'week' ? 'week of ' : ''}${intervalText(data.startMs + index * data.intervalMs, data.intervalMs)}`;
   const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
   const shownText = (values: readonly number[]) => text(at === undefined ? sumOf(values) : values[at]!);
-  const unit = data.intervalMs < DAY_MS ? 'hour' : data.intervalMs === DAY_MS ? 'day' : 'week';
   const most = sums.value.indexOf(Math.max(...sums.value));
   const summary = `${name}: ${text(sumOf(sums.value))}, at most ${text(sums.value[most]!)} in one ${unit} (${timeOf(most)})`;
   return (

@@ -34,18 +34,27 @@ export interface ChartSeries {
   readonly values: Readonly<Record<Measure, readonly number[]>>;
 }
 
-/** The same by weeks: seven days each from the first one on; the last may have fewer. */
-export function weekly({ count, intervalMs, splits, ...data }: ChartData): ChartData {
+/** Usage by weeks instead of days: seven days each up to the last one; the first week may begin before the first day. */
+export function weekly({ startMs, count, intervalMs, splits, ...data }: ChartData): ChartData {
   const weeks = Math.ceil(count / 7);
-  const sum = (days: readonly number[]) => days.reduce((before, value) => before + value, 0);
+  const before = 7 * weeks - count;
+  const sum = (days: readonly number[]) => days.reduce((total, value) => total + value, 0);
   const byWeek = (days: readonly number[]) =>
-    days.length === 0 ? days : Array.from({ length: weeks }, (_, at) => sum(days.slice(7 * at, 7 * at + 7)));
+    days.length === 0
+      ? days
+      : Array.from({ length: weeks }, (_, at) => sum(days.slice(Math.max(0, 7 * at - before), 7 * at + 7 - before)));
   const ofWeeks = ({ name, values }: ChartSeries): ChartSeries => ({
     name,
     values: Object.fromEntries(MEASURES.map(({ field }) => [field, byWeek(values[field])])) as ChartSeries['values'],
   });
   const splitByWeek = splits.map(({ name, series }) => ({ name, series: series.map(ofWeeks) }));
-  return { ...data, count: weeks, intervalMs: 7 * intervalMs, splits: splitByWeek };
+  return {
+    ...data,
+    startMs: startMs - before * intervalMs,
+    count: weeks,
+    intervalMs: 7 * intervalMs,
+    splits: splitByWeek,
+  };
 }
 
 /** An interval by its start: a day, an hour, or a week. */

@@ -82,10 +82,7 @@ export function viewPage(
         </div>
         <section class="card why">
           <h2>Why is there no picture?</h2>
-          <p>
-            This service knows the market from the venue’s list, with its times, its strike and its result. Order books
-            can be recorded only while a market is traded, and this one was not recorded then.
-          </p>
+          <p>Order books can be recorded only while a market is traded. This service has no recording of this one.</p>
           <p class="row">
             <a href="/view">Markets with books</a> <a href="/docs/recording">How to record markets</a>
           </p>

@@ -135,7 +135,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
             <h2 id="list-title" aria-live="polite">
               {titleOf(recordings)}
             </h2>
-            {date !== '' && <ToolButton onClick={() => recordings.choose({ date: '' })}>Show all</ToolButton>}
+            {date !== '' && <ToolButton onClick={() => recordings.choose({ date: '' })}>All days</ToolButton>}
           </div>
           {list && (
             <Listed
@@ -182,6 +182,7 @@ function titleOf(recordings: Recordings): string {
   const counts = search === '' ? recordings.days.value && totalsOf(recordings.days.value, date) : recordings.found;
   if (counts === undefined) return what;
   const { markets: all, recordedMarkets } = counts;
+  if (all === 0) return `${what}: no markets`;
   const recorded = recordedMarkets === all ? 'all' : recordedMarkets === 0 ? 'none' : numberText(recordedMarkets);
   return `${what}: ${countText(all, 'market')}, ${recorded} recorded`;
 }
@@ -189,7 +190,7 @@ function titleOf(recordings: Recordings): string {
 const NO_FILTERS = { recorded: undefined, winner: undefined, gaps: undefined, volumeMin: undefined } as const;
 const VOLUMES = [1000, 10_000, 100_000, 1_000_000];
 const SORTS: readonly (readonly [MarketSort, string])[] = [
-  ['books', 'latest first, empty ones last'],
+  ['books', 'latest first, nearly empty last'],
   ['-window', 'latest first'],
   ['window', 'earliest first'],
   ...(['slug', 'winner', 'strike', 'final', 'snapshots', 'recorded', 'volume'] as const).flatMap((name) => [
@@ -251,7 +252,7 @@ function nothingText(query: BrowseQuery): string {
     return 'No market matches these filters: clear them, or choose other ones.';
   }
   if (search !== '') {
-    return `No market has “${search}” in its slug, or a conditionId that begins with it: search for a shorter text.`;
+    return `No market has “${search}” in its slug, or an ID that begins with it: search for a shorter text.`;
   }
   return date === ''
     ? 'No markets are recorded here: choose another timeframe.'

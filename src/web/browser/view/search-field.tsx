@@ -32,7 +32,7 @@ export function SearchField({ search, choose, later }: SearchFieldContent) {
         ref={input}
         class="input"
         type="search"
-        aria-label="Search by coin, slug or conditionId"
+        aria-label="Search by coin, slug or ID"
         placeholder="Coin, slug or ID"
         maxLength={SEARCH_CHARS_MAX}
         spellcheck={false}
