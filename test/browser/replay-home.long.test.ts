@@ -120,7 +120,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
   });
 
-  test('is readable on a phone, with accounts, addresses and commands, buttons of one height, an instant beside its button, and marks of records below the slider', async () => {
+  test('is readable on a phone, with accounts, addresses and commands, buttons of one height and speeds of one height, an instant beside its button, and marks of records below the slider', async () => {
     await using replaying = await startReplaying((archive) =>
       importRecords(archive, [sampleMarket(), sampleSnapshot()]),
     );
@@ -131,8 +131,10 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await page.goto(origin);
     await setAppearance(page, SIZES.phone!, 'light');
     expect([await cutOff(page), await overflowing(page)]).toEqual([[], []]);
-    const first = "[...document.querySelector('.steer').querySelectorAll('.button')].map((one) => one.offsetHeight)";
-    expect(new Set(await page.evaluate<number[]>(first)).size).toBe(1);
+    for (const buttons of ['.steer > form > .button', '.steer .tabs button']) {
+      const heights = `[...document.querySelector('[data-replay]').querySelectorAll('${buttons}')].map((one) => one.offsetHeight)`;
+      expect(new Set(await page.evaluate<number[]>(heights)).size, buttons).toBe(1);
+    }
     // Each address, and each list of commands, has a button that copies it.
     const copied =
       "[...document.querySelectorAll('[data-copy]')].map(({ dataset }) => document.querySelector(dataset.copy).textContent)";
