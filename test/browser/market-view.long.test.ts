@@ -100,6 +100,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
         plots: document.querySelectorAll('.plot-area').length,
         exports: [...document.querySelectorAll('#export legend')].map(({ textContent }) => textContent),
         title: document.querySelector('.bare .empty h2').innerText,
+        saysWhy: document.querySelector('.why').checkVisibility(),
         buttons: [...document.querySelectorAll('.bare .empty .button')].map(({ innerText }) => innerText),
         links: [...document.querySelectorAll('.market-nav a')].map(({ innerText }) => innerText),
       })`),
@@ -107,6 +108,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       plots: 0,
       exports: ['Whole recording'],
       title: 'No order book is recorded',
+      saysWhy: true,
       buttons: [expect.stringMatching(/^BTC 5m, 8 Jan 2026, .* UTC$/), expect.stringMatching(/^BTC 5m, .* UTC$/)],
       links: ['All recordings of the day'],
     });
@@ -117,6 +119,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       layers: ['midpoint'],
     });
     expect(await page.evaluate<unknown>("document.querySelector('.bare')")).toBeNull();
+    expect(await page.evaluate<boolean>("document.querySelector('.why').checkVisibility()")).toBe(false);
     // The start of its window is not in the picture.
     expect(await written()).toContain('start 16 Apr 07:10 ›');
     expect(await seen('btc-turns')).toEqual({
