@@ -30,13 +30,14 @@ const VIOLATIONS_MAX = 50;
 /** Violations that are none: the service accepts more than the document offers, or Prism reads the document differently. */
 const LENIENT: readonly ((target: string, violation: Violation) => boolean)[] = [
   // The contract compares outcomes in lower case; the document offers one spelling.
-  (target, { location }) => location[2] === 'outcome' && OUTCOME_IN_ANY_CASE.test(decodeURIComponent(target)),
+  (target, { location }) =>
+    /^(?:outcome|winner)$/.test(location[2]!) && OUTCOME_IN_ANY_CASE.test(decodeURIComponent(target)),
   // A null in a query is the word null; Prism reads it as a string.
   (target, { location }) => location[2] === 'skip' && /[?&]skip=(?:null)?(?:&|$)/.test(target),
   // RFC 9110, 11.1: the scheme is case-insensitive; Prism compares it case-sensitively.
   (_, { message }) => message === 'Invalid security scheme used',
 ];
-const OUTCOME_IN_ANY_CASE = /[?&]outcome=(?:up|down)(?:&|$)/i;
+const OUTCOME_IN_ANY_CASE = /[?&](?:outcome|winner)=(?:up|down)(?:&|$)/i;
 
 /**
  * Sends each request that Prism supports through Prism, and others directly to the service. Keeps Prism's violations: all of
