@@ -109,7 +109,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
     expect(await page.evaluate<boolean>('document.querySelector(".legend input").checked')).toBe(false);
     // The bars of 90 days would be one area.
     await page.goto(`${server.origin}/account/usage?last=90d`);
-    await page.getByText(/^Requests: [\d,]+, at most [\d,]+ in one week \(20\d\d-\d\d-\d\d\)/).waitFor();
+    await page.getByText(/^Requests: [\d,]+, at most [\d,]+ in one week \(7 days from 20\d\d-\d\d-\d\d\)/).waitFor();
   });
 
   test('the usage of all accounts is for operators only', async () => {

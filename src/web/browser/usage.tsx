@@ -59,7 +59,7 @@ function UsageExplorer({ data }: { readonly data: ChartData }) {
   const at = pointed.value;
   const unit = data.intervalMs < DAY_MS ? 'hour' : data.intervalMs === DAY_MS ? 'day' : 'week';
   const timeOf = (index: number) =>
-    `${unit === 'week' ? 'week of ' : ''}${intervalText(data.startMs + index * data.intervalMs, data.intervalMs)}`;
+    `${unit === 'week' ? '7 days from ' : ''}${intervalText(data.startMs + index * data.intervalMs, data.intervalMs)}`;
   const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
   const shownText = (values: readonly number[]) => text(at === undefined ? sumOf(values) : values[at]!);
   const most = sums.value.indexOf(Math.max(...sums.value));
