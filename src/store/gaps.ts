@@ -57,8 +57,8 @@ export class Gaps {
 
   /**
    * Joins a stored gap that a rebuild found in an outcome's book with those that a recorder states of the same time: it gets their causes,
-   * and they end where it begins, or begin where it ends. `replaced`: found gaps that it replaces; it keeps the causes of those within it. Returns true if
-   * there are any causes. Within a write transaction.
+   * and they end where it begins, or begin where it ends. `replaced`: found gaps that it replaces; it keeps the causes of those within it.
+   * Returns true if there are any causes. Within a write transaction.
    */
   join(marketKey: number, outcome: Outcome, found: Gap, replaced: readonly Gap[] = []): boolean {
     const { fromMs, toMs } = found;

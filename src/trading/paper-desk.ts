@@ -277,7 +277,7 @@ export class PaperDesk {
   }
 
   #schedule(): void {
-    // What arrives at once may be all that waits.
+    // An order without latency waits, and has no instant at which it is due.
     if (this.#markets.nextMs < Infinity || this.#waiting.size > 0) this.#task.run();
     else this.#task.cancel();
   }

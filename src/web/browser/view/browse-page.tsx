@@ -172,7 +172,7 @@ function Listed(content: MarketListContent) {
   return <MarketList {...content} />;
 }
 
-/** What is listed, and how much of it is recorded: a search counts fewer markets than the days of its coin. */
+/** The title of the list, with the number of its markets and of the recorded ones: of a search those that it finds, else all of the days. */
 function titleOf(recordings: Recordings): string {
   const { date, search, timeframe = '' } = recordings.query.value;
   const days = `${`${recordings.coin!.toUpperCase()} ${timeframe}`.trim()}, ${date === '' ? 'all days' : dateText(date)}`;

@@ -40,6 +40,7 @@ export function ColourTools({ state }: { readonly state: ViewState }) {
 /** The colours of both sides below each other, and the sizes of both. Without books in view only their room. */
 export function Ramps({ state, plot }: { readonly state: ViewState; readonly plot: MarketPlot }) {
   const range = plot.range.value;
+  // Until the range is known they are not seen, so their sizes do not matter.
   const { bids, asks } = plot.style.value.palette;
   const sizes = Array.from({ length: NUMBERS }, (_, nth) =>
     sizeOfShade((nth / (NUMBERS - 1)) * SHADES, { scale: state.scale.value, shades: SHADES, ...range! }),
