@@ -234,6 +234,37 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(styled).toBeLessThan(elements / 10);
   });
 
+  test('Moving the instant sets no choice again, of the levels or of the speed.', async () => {
+    const market = (await servedMarkets(server.origin, key)).find(({ slug }) => slug.startsWith('simulated'))!;
+    await using watched = await openPage();
+    const { page } = watched;
+    await openMarket(page, `${server.origin}/view/${market.symbol}/${market.slug}`, 'worker');
+    const [moved, written] = await page.evaluate<[number, number]>(`new Promise((resolve) => {
+      const { get, set } = Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value');
+      let written = 0;
+      Object.defineProperty(HTMLSelectElement.prototype, 'value', {
+        get,
+        set(value) {
+          written += 1;
+          set.call(this, value);
+        },
+      });
+      const slider = document.querySelector('.scrubber input');
+      const [from, to] = [Number(slider.min), Number(slider.max)];
+      const texts = new Set();
+      const move = () => {
+        texts.add(document.querySelector('.instant').textContent);
+        if (texts.size > 10) return resolve([texts.size, written]);
+        slider.value = from + ((to - from) * texts.size) / 12;
+        slider.dispatchEvent(new Event('input', { bubbles: true }));
+        requestAnimationFrame(move);
+      };
+      move();
+    })`);
+    expect(moved).toBeGreaterThan(10);
+    expect(written).toBe(0);
+  });
+
   test('The plot of a market is made once: the colours and the trades get their room before they are known.', async () => {
     const market = (await servedMarkets(server.origin, key)).find(({ slug, symbol, timeframe }) => {
       return slug.startsWith('simulated') && symbol === 'btc' && timeframe === '5m';

@@ -24,7 +24,7 @@ const SIGNS = [
   ['mid', 'midpoint'],
   ['trade bought', 'bought'],
   ['trade sold', 'sold'],
-  ['trade', 'side not recorded'],
+  ['trade', 'side unknown'],
   ['trade larger', 'more shares'],
   ['gap', 'gap'],
   ['none', 'no book recorded'],

@@ -17,7 +17,7 @@ export function Ladders({ explorer, shown }: MarketContent) {
           Levels{' '}
           <select
             class="input"
-            value={state.depth.value}
+            value={`${state.depth.value}`}
             onChange={({ currentTarget }) => {
               state.depth.value = Number(currentTarget.value);
             }}

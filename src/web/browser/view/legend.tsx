@@ -64,6 +64,7 @@ export function Ramps({ state, plot }: { readonly state: ViewState; readonly plo
       <span class="signs">
         <span class="sign trade bought">bought</span>
         <span class="sign trade sold">sold</span>
+        <span class="sign trade">side unknown</span>
         <span class="sign trade larger">more shares</span>
       </span>
     </div>

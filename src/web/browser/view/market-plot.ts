@@ -107,7 +107,7 @@ export class MarketPlot {
    * narrow plot has the room itself: the price of a book is above it.
    */
   readonly #gutters = computed(() => {
-    if (this.#width.value < NARROW_MAX) return { left: 34, right: 6 };
+    if (this.#width.value < NARROW_MAX) return { left: 40, right: 6 };
     return { left: 44, right: this.#hasCoin.value ? 70 : 48 };
   });
   #isBuilt = false;

@@ -60,7 +60,7 @@ export async function savedPicture(
     context.fillText(`${side} ${roundedSize(range!.low)}–${roundedSize(range!.high)} shares`, left, bottom + 28);
   }
   const legend = Object.entries({
-    ...{ '━ midpoint': ink, '● bought': bid, '● sold': ask, '● side not recorded': quiet },
+    ...{ '━ midpoint': ink, '● bought': bid, '● sold': ask, '● side unknown': quiet },
     ...{ '┅ strike': ink, '┈ final price': ink, '▨ gap': quiet },
   });
   write(bottom + 50, legend);

@@ -55,7 +55,7 @@ export function Scrubber({ explorer, shown, plot }: PlottedContent) {
               class="input"
               aria-label="Speed"
               hidden={isFollowing}
-              value={playback.speed.value}
+              value={`${playback.speed.value}`}
               onChange={({ currentTarget }) => {
                 playback.speed.value = Number(currentTarget.value);
               }}
