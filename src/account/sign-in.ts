@@ -151,7 +151,7 @@ export class SignIn {
     const left = CODE_TRIES_MAX - attempt.codeTries - 1;
     if (left === 0) throw new DomainError('forbidden', TRIED_TOO_OFTEN);
     const remedy =
-      code.length === CODE_DIGITS ? 'compare it with the mail' : `type the ${CODE_DIGITS} digits of the mail`;
+      code.length === CODE_DIGITS ? 'compare it with the latest mail' : `type the ${CODE_DIGITS} digits of the mail`;
     const message = `this code is wrong: ${remedy}; ${left} of ${CODE_TRIES_MAX} tries are left`;
     throw new RefusedField('code', 'forbidden', message);
   }

@@ -20,7 +20,9 @@ interface PricingDeps extends Pick<WebDeps, 'contact' | 'nowMs'> {
 
 /** GET /pricing: the tiers with their prices for everybody, each with what this visitor can do. */
 export function pricingSite({ registry, billing, contact, service, nowMs }: PricingDeps) {
-  const tokens = billing?.chains.flatMap(({ name, tokens }) => tokens.map(({ symbol }) => `${symbol} on ${name}`));
+  const tokens = billing?.chains.flatMap(({ name, tokens }) =>
+    tokens.map(({ symbol }) => `${symbol} on the network ${name}`),
+  );
   const hasAccounts = service !== undefined;
   return new Elysia({ name: 'pricing', detail: { hide: true } }).get('/pricing', ({ request, set }) => {
     const account = service?.sessions.find(cookiesOf(request).session)?.account;

@@ -13,6 +13,7 @@ import { isServerFault, statusOf } from '../http/response/problem.ts';
 import { ACCOUNT_FORMS, ACCOUNT_PAGES } from './account/routes.ts';
 import { ADMIN_FORMS, ADMIN_PAGES } from './admin/routes.ts';
 import { cookiesOf, nextCookie, passkeyCookie } from './cookies.ts';
+import { Form } from './form.tsx';
 import { NEXT_PAGES } from './next-page.ts';
 import { formPage } from './page.tsx';
 import { type Answer, type PageRequest, redirect, responseOf } from './page-request.ts';
@@ -39,7 +40,8 @@ export function accountSite(deps: SiteDeps) {
     } catch (error) {
       // A fault of this machine is logged by the service, and its message is not shown.
       if (!(error instanceof DomainError) || isServerFault(error)) throw error;
-      return responseOf(set, refusal(error, pathOf(request)));
+      const person = service.sessions.find(cookiesOf(request).session);
+      return responseOf(set, refusal(error, pathOf(request), person?.account.email));
     }
   };
   const byAnyone = (routes: typeof SIGN_IN_PAGES) =>
@@ -108,31 +110,42 @@ const LACKS: Readonly<Record<string, readonly [title: string, href: string, wayO
   [NO_PASSKEY]: ['You need a passkey', '/account/settings', 'Your settings'],
 };
 
-/** A sentence, and a link to the page where the person can go on. */
-function refusal(error: DomainError, path: string): Answer {
+/** A sentence, and a link to the page where the person can go on. `email`: the account that is signed in. */
+function refusal(error: DomainError, path: string, email: string | undefined): Answer {
   if (error instanceof UnfinishedSignIn) {
     return redirect('/sign-in/passkey', passkeyCookie(error.token));
   }
   if (error.kind === 'sign-in-again') return redirect('/sign-in', nextCookie(pageAbove(path)));
-  const isOldLink = path === '/sign-in/link' && error.message.startsWith('this link ');
+  const secret = /^this (link|code) /.exec(error.message)?.[1];
+  const isSpent = secret !== undefined && path === `/sign-in/${secret}`;
+  const lacks = LACKS[error.message];
   const [title, href, wayOn] =
-    LACKS[error.message] ??
-    (isOldLink
-      ? ['This link does not work', '/sign-in', 'Send a new link']
+    lacks ??
+    (isSpent
+      ? [`This ${secret} does not work`, '/sign-in', `Send a new ${secret}`]
       : ['That did not work', pageAbove(path), 'Try again']);
   const shown = formPage(
     title,
     <div class="empty">
       <p role="alert">{errorSentence(error)}</p>
-      {isOldLink && <p class="quiet">A link works once, and for 15 minutes. A newer mail replaces the one before.</p>}
-      <p class="row">
+      {isSpent && <p class="quiet">{`A ${secret} works once, for 15 minutes, and only as a whole.`}</p>}
+      {lacks !== undefined && (
+        <p class="quiet">
+          You are signed in as <strong>{email}</strong>.
+        </p>
+      )}
+      <div class="row">
         <a class="button primary" href={href}>
           {wayOn}
         </a>
-        <a class="button" href="/">
-          Start page
-        </a>
-      </p>
+        {lacks === undefined ? (
+          <a class="button" href="/">
+            Start page
+          </a>
+        ) : (
+          <Form action="/sign-out" button="Use another account" />
+        )}
+      </div>
     </div>,
     statusOf(error),
   );

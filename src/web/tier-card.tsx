@@ -112,13 +112,13 @@ export function HowToAsk({ names, email }: HowToAskContent) {
   );
 }
 
-/** How tiers are paid and changed. `tokens`: as `USDC on Polygon`. */
+/** How tiers are paid and changed. `tokens`: as `USDC on the network Polygon`. */
 export function HowToPay({ tokens }: { readonly tokens: readonly string[] }) {
   return (
     <>
       <p class="quiet">
-        You pay once for 30 days with {tokens.join(' or ')}. One token is one US dollar, and network fees are included.
-        Nothing renews by itself.
+        You pay once for 30 days with a token: {tokens.join(' or ')}. One token is one US dollar. The network fee is
+        included: your wallet pays nothing on top. Nothing renews by itself.
       </p>
       <details class="card fold">
         <summary>What happens when you change tiers</summary>

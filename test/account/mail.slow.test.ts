@@ -83,7 +83,7 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
     [
       'wrong code',
       () => signIn.redeemCode(wrong, browser),
-      /^this code is wrong: compare it with the mail; 4 of 5 tries/,
+      /^this code is wrong: compare it with the latest mail; 4 of 5 tries/,
     ],
     ['no code', () => signIn.redeemCode('', browser), /3 of 5/],
     ['third', () => signIn.redeemCode(`${code}0`, browser), /2 of 5/],

@@ -121,7 +121,9 @@ describe('The pages of accounts', () => {
     const again = await newBrowser().post('/sign-in/link', { token: link });
     expect([again.status, again.text]).toEqual([403, expect.stringContaining('This link was used already')]);
     expect(again.text).toContain('<a class="button primary" href="/sign-in">Send a new link</a>');
-    expect((await newBrowser().open('/sign-in/link')).text).toContain('This link is not valid');
+    const unknown = await newBrowser().open('/sign-in/link');
+    expect(unknown.text).toContain('This link is not valid');
+    expect(unknown.text).toContain('A link works once, for 15 minutes, and only as a whole.');
   });
 
   test('The answer to a request for a mail is the same with an account and without', async () => {

@@ -28,6 +28,7 @@ test.each([
     'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 CriOS/141.0.0.0 Mobile/15E148 Safari/604.1',
     'Chrome on iPhone',
   ],
+  [`Mozilla/5.0 (X11; Linux x86_64) ${WEBKIT} HeadlessChrome/141.0.0.0 Safari/537.36`, 'Chrome on Linux'],
   ['Mozilla/5.0 (compatible)', 'Unknown browser'],
   ['curl/8.5.0', 'curl/8.5.0'],
   ['x'.repeat(200), 'x'.repeat(40)],

@@ -175,10 +175,11 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       'You get': 'BTC, ETH, SOL, XRP, 300 requests a minute with each key',
       Includes: 'markets, coin prices, order books, best bid and ask, downloads, replays',
       From: 'now',
-      'Pay with': 'TUSD on Anvil',
+      'Pay with': '49.50 TUSD, a token on the network Anvil',
+      'Network fee': 'none: this service pays it',
       'Offer ends': `${timeText(expiresMs)} , in 8 min 59 s`,
     });
-    expect(plain).toContain('Have at least 49.50 TUSD on Anvil in a wallet for Ethereum.');
+    expect(plain).toContain('Have 49.50 TUSD on the network Anvil in an Ethereum wallet. It needs no other coin.');
     expect(textOf(text, 'page')).toEndWith(offer);
     expect(plain).toContain('Pro, 30 days $49.50');
     expect(text).toContain('aria-label="The address of this page as a QR code"><svg viewBox=');
@@ -224,7 +225,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     site.people.passTime(Date.now() - NOW_MS);
     setPrice(registry, 'pro', 49.5);
     const ada = await site.signedIn(ADA);
-    expect((await ada.open('/account/plan')).text).toContain('TUSD on Anvil (testnet)');
+    expect((await ada.open('/account/plan')).text).toContain('TUSD on the network Anvil (testnet)');
     const offer = await choose(ada);
     await ada.post(PAY, await payment(ada, offer));
     const [paid] = registry.payments.list(1);

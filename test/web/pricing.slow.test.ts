@@ -123,7 +123,7 @@ describe.skipIf(!HAS_ANVIL)('With payments (needs anvil)', () => {
     );
     setPrice(site.people.registry, 'pro', 49.5);
     const text = await pricing(site);
-    expect(plainText(text)).toContain('You pay once for 30 days with TUSD on Anvil.');
+    expect(plainText(text)).toContain('You pay once for 30 days with a token: TUSD on the network Anvil.');
     expect(text).toContain('href="/account/plan">Buy Pro</a>');
     const plan = await new PlainBrowser(site.origin).open('/account/plan');
     expect([plan.status, plan.headers.get('location')]).toEqual([303, '/sign-in']);

@@ -5,13 +5,15 @@ interface CopyableContent {
   readonly id: string;
   readonly label: string;
   readonly text: string;
+  /** Classes of the button. */
+  readonly look?: string | undefined;
 }
 
 /** A button that copies the text of an element; COPY_SCRIPT shows it. The rest of its label after `Copy` is for readers of the page. */
-export function CopyButton({ id, label = 'Copy' }: { readonly id: string; readonly label?: string }) {
+export function CopyButton({ id, label = 'Copy', look = 'small' }: Partial<CopyableContent>) {
   return (
     <span class="copy">
-      <button class="button small" type="button" data-copy={`#${id}`} hidden>
+      <button class={`button ${look}`} type="button" data-copy={`#${id}`} hidden>
         Copy<span class="hidden">{label.slice('Copy'.length)}</span>
       </button>
     </span>
@@ -43,11 +45,11 @@ export function Hash({ id, text, noun, href }: HashContent) {
 }
 
 /** Lines with a button in their corner that copies them. */
-export function Copyable({ id, label, text }: CopyableContent) {
+export function Copyable({ id, label, text, look }: CopyableContent) {
   return (
     <div class="copyable">
       <Commands id={id} lines={[text]} />
-      <CopyButton id={id} label={label} />
+      <CopyButton id={id} label={label} look={look} />
     </div>
   );
 }

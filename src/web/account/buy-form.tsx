@@ -11,9 +11,9 @@ export function priceId({ chain, token }: Price): string {
   return `${chain.network}/${token.asset}`;
 }
 
-/** `USDC on Polygon`. */
+/** `USDC on the network Polygon`. */
 export function priceToken({ chain, token }: Price): string {
-  return `${token.symbol} on ${chain.name}`;
+  return `${token.symbol} on the network ${chain.name}`;
 }
 
 interface BuyFormContent {

@@ -115,10 +115,10 @@ export function shownKeyPage(deps: WebDeps, person: Person, { apiKey, key }: Iss
       scripts: [COPY_SCRIPT],
     },
     <>
-      <p class="notice warn">Copy the key now: it is shown only on this page. If you lose it, rotate it.</p>
-      <div class="card">
+      <div class="card new-key">
         <h2>{apiKey.name ?? 'Unnamed key'}</h2>
-        <Copyable id="key" label="Copy the key" text={key} />
+        <Copyable id="key" label="Copy the key" text={key} look="primary" />
+        <p>Copy the key now: this page shows it once. If you lose it, rotate it.</p>
       </div>
       <div class="card">
         <h2>Try it</h2>
@@ -126,7 +126,7 @@ export function shownKeyPage(deps: WebDeps, person: Person, { apiKey, key }: Iss
         <Copyable id="command" label="Copy the command" text={command} />
       </div>
       <p class="row">
-        <a class="button primary" href={ALL_KEYS.href}>
+        <a class="button" href={ALL_KEYS.href}>
           Done
         </a>
         <a class="button" href="/docs">

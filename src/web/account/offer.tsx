@@ -14,7 +14,7 @@ import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import type { Answer } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { WALLET_SCRIPT } from '../scripts.ts';
-import { tokenOf, tokenText } from '../shown-payment.tsx';
+import { tokenOf } from '../shown-payment.tsx';
 import { leftText, numberText, usdText } from '../texts.ts';
 import { includedText } from '../tier-card.tsx';
 import { coinsText } from '../tier-texts.ts';
@@ -45,7 +45,7 @@ export function offerPage(
   const transfer = transferToSign(accepted, `0x${randomBytes(32).toString('hex')}`);
   const network = walletNetwork(payments, quote);
   const payment: WalletPayment = { accepted, transfer, network, nowSeconds: Math.floor(nowMs / 1000) };
-  const name = tokenText(payments, quote);
+  const [symbol, chain] = [found.token.symbol, found.chain.name];
   const path = `${PLAN_PATH}/${quote.id}`;
   const pageUrl = `${service.publicUrl}${path}`;
   const amount = (quote.priceCents / 100).toFixed(2);
@@ -74,7 +74,8 @@ export function offerPage(
               Includes: includedText(tier),
               From: startsMs === nowMs ? 'now' : [<Time ms={startsMs} />, ', after your present tier'],
               Until: <Time ms={endsMs} />,
-              'Pay with': name,
+              'Pay with': `${amount} ${symbol}, a token on the network ${chain}`,
+              'Network fee': 'none: this service pays it',
               'Offer ends': (
                 <>
                   <Time ms={quote.expiresMs} />, in <b data-seconds={secondsLeft}>{leftText(secondsLeft)}</b>
@@ -105,7 +106,7 @@ export function offerPage(
                 </p>
                 <ol>
                   <li>
-                    Have at least {amount} {name} in a wallet for Ethereum. You need nothing for gas.
+                    Have {amount} {symbol} on the network {chain} in an Ethereum wallet. It needs no other coin.
                   </li>
                   <li>
                     Open this address in the wallet’s browser<span class="scan">, or scan the code with its app</span>.
@@ -124,7 +125,8 @@ export function offerPage(
           </div>
         </form>
         <p class="quiet small">
-          You sign a transfer of exactly this amount in your wallet. This service sends it, and pays the network fee.
+          Your wallet asks you to sign a transfer of exactly this amount, and charges nothing on top. This service sends
+          it.
         </p>
       </div>
       <h2>Pay from a program</h2>
@@ -148,7 +150,7 @@ export function offerPage(
           <summary>Payment details</summary>
           {/* Nothing copies the receiver or the amount. */}
           <p>
-            The signed transfer moves <code id="amount">{amount}</code> {name} to{' '}
+            The signed transfer moves <code id="amount">{amount}</code> {symbol} to{' '}
             <code id="receiver">{quote.payTo}</code>. Tokens that you send to this address by hand buy nothing.
           </p>
           <Copyable id="challenge" label="Copy the payment details" text={JSON.stringify(challenge, null, 2)} />

@@ -62,6 +62,12 @@ export function viewPage(
             <button class="button" type="submit">
               Use this key
             </button>
+            {hasAccounts && (
+              <p class="quiet small">
+                No key yet? <a href="/account/keys/new">Create one in your account</a>, or{' '}
+                <a href="/pricing">compare the tiers</a>.
+              </p>
+            )}
           </form>
         </template>
         {picture !== undefined && <Preview picture={picture} hasAccounts={hasAccounts} />}
