@@ -56,6 +56,7 @@ export function personPage(
   children: ComponentChildren,
 ): Page {
   const { title, path, back, action, scripts, refused } = settings;
+  const parts = title.split(/(?=@)/);
   const isListed = ({ href }: MenuLink) => hasPayments || !OF_PAYMENTS.includes(href);
   const content = (
     <div class="with-menu">
@@ -71,7 +72,7 @@ export function personPage(
             </a>
           )}
           {/* An address breaks before its @. */}
-          <h1>{title.split(/(?=@)/).map((part, nth) => [nth > 0 && <wbr />, part])}</h1>
+          <h1 class={parts[1] && 'long'}>{parts.map((part, nth) => [nth > 0 && <wbr />, part])}</h1>
           {action}
         </div>
         {refused !== undefined && !(refused.error instanceof RefusedField) && (

@@ -6,6 +6,7 @@ import { htmlDocument } from '../http/pages/document.tsx';
 import { publicPageHeaders } from '../http/pages/page-headers.ts';
 import { respond } from '../http/response/response.ts';
 import type { Registry } from '../store/registry.ts';
+import { priceToken } from './account/buy-form.tsx';
 import { cookiesOf } from './cookies.ts';
 import type { WebDeps } from './person-page.tsx';
 import { AskOperator, compared, HowToAsk, HowToPay, TierCard } from './tier-card.tsx';
@@ -20,9 +21,7 @@ interface PricingDeps extends Pick<WebDeps, 'contact' | 'nowMs'> {
 
 /** GET /pricing: the tiers with their prices for everybody, each with what this visitor can do. */
 export function pricingSite({ registry, billing, contact, service, nowMs }: PricingDeps) {
-  const tokens = billing?.chains.flatMap(({ name, tokens }) =>
-    tokens.map(({ symbol }) => `${symbol} on the network ${name}`),
-  );
+  const tokens = billing?.chains.flatMap((chain) => chain.tokens.map((token) => priceToken({ chain, token })));
   const hasAccounts = service !== undefined;
   return new Elysia({ name: 'pricing', detail: { hide: true } }).get('/pricing', ({ request, set }) => {
     const account = service?.sessions.find(cookiesOf(request).session)?.account;

@@ -45,7 +45,7 @@ export const SOCKET_COLUMNS: Columns<RecorderSocket> = (nowMs) => [
 
 export const WINDOW_COLUMNS: Columns<RecordedWindow> = (nowMs) => [
   { heading: 'Window', cell: ({ slug }) => slug, class: 'nowrap' },
-  { heading: 'State', isPlain: true, cell: ({ state }) => state },
+  { heading: 'State', class: 'main', isPlain: true, cell: ({ state }) => state },
   { heading: 'Start', class: 'nowrap', isPlain: true, cell: ({ startMs }) => timeText(startMs) },
   { heading: 'First books', class: 'nowrap', cell: ({ startMs, firstBookMs }) => firstBooksText(startMs, firstBookMs) },
   {

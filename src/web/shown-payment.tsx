@@ -34,7 +34,8 @@ export function tokenText(billing: Billing | undefined, name: TokenName): string
 export function amountColumn(billing: Billing | undefined): Column<Payment> {
   return {
     heading: 'Amount',
-    class: 'number',
+    class: 'number main',
+    isPlain: true,
     cell: ({ quote }) => (
       <>
         {usdText(quote.priceCents / 100)}

@@ -138,13 +138,10 @@ function refusal(error: DomainError, path: string, email: string | undefined): A
         <a class="button primary" href={href}>
           {wayOn}
         </a>
-        {lacks === undefined ? (
-          <a class="button" href="/">
-            Start page
-          </a>
-        ) : (
-          <Form action="/sign-out" button="Use another account" />
-        )}
+        <a class="button" href="/">
+          Start page
+        </a>
+        {lacks !== undefined && <Form action="/sign-out" button="Use another account" />}
       </div>
     </div>,
     statusOf(error),

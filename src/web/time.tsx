@@ -4,7 +4,7 @@ interface TimeContent {
   readonly ms: InstantMs | undefined;
   /** The text without an instant. */
   readonly or?: string;
-  /** True: without the day, which a heading has. */
+  /** True: without the day and `UTC`, which headings have. */
   readonly isOfDay?: boolean;
 }
 
@@ -19,7 +19,7 @@ export function Time({ ms, or = '', isOfDay = false }: TimeContent) {
   if (ms === undefined) return <>{or}</>;
   return (
     <time class="nowrap" datetime={formatInstant(ms)} title={formatInstant(ms)}>
-      {timeText(ms).slice(isOfDay ? 11 : 0)}
+      {isOfDay ? timeText(ms).slice(11, 16) : timeText(ms)}
     </time>
   );
 }

@@ -156,6 +156,27 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     expect(height).toBeLessThan(withPicture);
   });
 
+  test('A list that scrolls ends with a whole row, and on a phone rows have the coin and the length in place of the slug.', async () => {
+    const rest = `(() => {
+      const [list, head, row] = ['.markets', '.markets thead', '.markets tbody tr'].map((one) => document.querySelector(one).getBoundingClientRect().height);
+      return [list < document.querySelector('.markets').scrollHeight, Math.abs((list - head) / row - Math.round((list - head) / row)) < 0.02];
+    })()`;
+    for (const height of [700, 720, 777]) {
+      await page.setViewportSize({ width: 1280, height });
+      await open('?coin=btc');
+      await until(page, "document.querySelector('.markets .sparkline') !== null");
+      expect([height, ...(await page.evaluate<boolean[]>(rest))]).toEqual([height, true, true]);
+    }
+    await page.setViewportSize({ width: 375, height: 812 });
+    const [first] = await marketsOf('btc');
+    const shown = `(() => {
+      const slug = document.querySelector('.slug');
+      return [getComputedStyle(slug).fontSize, getComputedStyle(slug, '::before').content];
+    })()`;
+    expect(await page.evaluate<string[]>(shown)).toEqual(['0px', `"BTC ${/-(\d+[mh])-/.exec(first!.slug)![1]}"`]);
+    await page.setViewportSize({ width: 1280, height: 1600 });
+  });
+
   test('The days of the calendar are equally wide, and have room for their numbers.', async () => {
     await open('?coin=btc');
     await page.locator('.calendar .days .day').first().waitFor();

@@ -125,6 +125,16 @@ describe('The pages of administration', () => {
     }
   });
 
+  test('A long address is a link with the whole address as its title, and so is read.', async () => {
+    const email = 'a-rather-long-name-of-a-desk@strategies.example';
+    account(email);
+    const { text } = await admin.open(`/admin/accounts?search=${email}`);
+    expect(text).toMatch(
+      new RegExp(`class="hash" title="${email}"><span class="start">a-[^<]*@[^<]*</span>es.example`),
+    );
+    expect(rowsOf(text, 'Accounts')[0]!.Account).toBe(email);
+  });
+
   test('show an account with its tier, keys, state and usage', async () => {
     const { id } = account('shown@example.com');
     grantTier({ registry, nowMs: site.people.nowMs() }, id, 'pro', NOW_MS + 30 * DAY_MS);
@@ -467,7 +477,7 @@ describe('The pages of administration', () => {
       sentences.map((sentence) => ({
         Kind: 'sign-in',
         Action: `${sentence} session.end-all`,
-        Time: '00:00 UTC',
+        'Time (UTC)': '00:00',
         Person: '<b>@audit.example',
         Account: '<b>@audit.example',
       })),
@@ -475,7 +485,7 @@ describe('The pages of administration', () => {
     expect((await entries(''))[0]).toEqual({
       Kind: 'sign-in',
       Action: 'Signed out session.sign-out',
-      Time: '00:00 UTC',
+      'Time (UTC)': '00:00',
       Person: 'the server',
       Account: '<b>@audit.example',
     });
@@ -483,6 +493,11 @@ describe('The pages of administration', () => {
     const days = await admin.open(`/admin/audit?account=${named}`);
     const headings = [...days.text.matchAll(/<th scope="rowgroup"[^>]*>([^<]*)/g)].map(([, day]) => day);
     expect(headings).toEqual(['Tuesday, 2026-06-02', 'Monday, 2026-06-01']);
+    // Sign-ins are pale.
+    const looks = [...days.text.matchAll(/<tr( class="quiet")?><td class="kind"/g)].map(([, quiet = '']) =>
+      quiet.trim(),
+    );
+    expect(looks).toEqual(['', ...looks.slice(1).fill('class="quiet"')]);
     const ofDay = async (range: string) => (await entries(`?account=${named}&${range}`)).length;
     expect([await ofDay('from=2026-06-02'), await ofDay('to=2026-06-01'), await ofDay('to=2026-05-31')]).toEqual([
       1, 50, 0,

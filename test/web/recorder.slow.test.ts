@@ -175,6 +175,7 @@ test('The page has each problem with what to do, those that lose data first, the
     'warning Messages arrive 31 ms befor',
   ]);
   expect(problemsIn(text)[1]).toEndWith('Check whether the venue still lists such markets.');
+  expect(problemsIn(text)[1]).toMatch(/the last one ETH 5m \d\d:\d\d \(Gamma/);
   expect(rowsOf(text, 'Gaps of the last 24 hours').map(({ Length, Reason }) => [Length, Reason])).toEqual([
     ['open for 30.0 s', 'the sockets brought nothing while the venue had newer books'],
     ['8.5 s', 'no socket was open (the venue closed it (1006))'],

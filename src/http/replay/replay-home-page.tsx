@@ -230,6 +230,11 @@ function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly
               {text}
             </button>
           ))}
+          {['Previous', 'Next'].map((which) => (
+            <button key={which} type="submit" name="recording" value={which.toLowerCase()}>
+              {which} recording
+            </button>
+          ))}
         </form>
         <Steer id={id} name="now" label="Instant" field={now}>
           Go

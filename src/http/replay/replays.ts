@@ -1,6 +1,7 @@
 import { Elysia, t } from 'elysia';
 import { Type } from 'typebox';
 import { DomainError } from '../../domain/errors.ts';
+import type { InstantMs } from '../../domain/instant.ts';
 import type { Replay } from '../../replay/replay.ts';
 import { REPLAYS_MAX } from '../../replay/replays.ts';
 import { dataOf, described } from '../openapi/described.ts';
@@ -27,6 +28,8 @@ const REPLAYS = '/v1/replays';
 const JSON_BODY = { parse: 'none' } as const;
 /** A field of a form that is not a text. */
 const LITERAL = /^(?:true|false|\d+(?:\.\d+)?)$/;
+/** A button that is pressed again so soon leads to the recording before. */
+const AGAIN_MS = 5000;
 const REPLAY_PATH = t.Object({ replay: PATH.replay });
 
 const ReplayList = dataOf(
@@ -150,8 +153,10 @@ export function replaysController(
     .post(
       '/',
       async ({ caller, request, set }) => {
-        const { replay, change } = formIn(await request.text());
-        steer(owned(caller, replay), replayChangeIn(JSON.stringify(change)));
+        const { replay: id, recording, change } = formIn(await request.text());
+        const replay = owned(caller, id);
+        if (recording === undefined) steer(replay, replayChangeIn(JSON.stringify(change)));
+        else replay.seek(recordingMs(replay, recording === 'previous'));
         return respond(set, null, { ...NO_STORE, location: '/' }, 303);
       },
       { ...JSON_BODY, detail: { hide: true } },
@@ -177,10 +182,18 @@ export function replaysController(
 }
 
 /** Reads a form of the page at `/`, which is for people where no key is needed: a replay, and fields of a ReplayChange. */
-function formIn(text: string): { readonly replay: string; readonly change: object } {
-  const { replay = '', ...fields } = Object.fromEntries(new URLSearchParams(text));
+function formIn(text: string) {
+  const { replay = '', recording, ...fields } = Object.fromEntries(new URLSearchParams(text));
   const change = Object.entries(fields).map(([name, value]) => [name, LITERAL.test(value) ? JSON.parse(value) : value]);
-  return { replay, change: Object.fromEntries(change) };
+  return { replay, recording, change: Object.fromEntries(change) };
+}
+
+/** The first record of the recorded market before or after the clock; the clock's instant if there is none. */
+function recordingMs({ clock: { nowMs, span }, recordedSpans }: Replay, isBefore: boolean): InstantMs {
+  const starts = recordedSpans.map(({ fromMs }) => fromMs).filter((ms) => ms >= span.fromMs && ms <= span.toMs);
+  const sorted = starts.sort((a, b) => a - b);
+  const found = isBefore ? sorted.findLast((ms) => ms < nowMs - AGAIN_MS) : sorted.find((ms) => ms > nowMs);
+  return found ?? nowMs;
 }
 
 function steer(replay: Replay, { nowMs, speed, paused, step }: ClockChange): void {

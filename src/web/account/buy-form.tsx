@@ -12,7 +12,7 @@ export function priceId({ chain, token }: Price): string {
 }
 
 /** `USDC on the network Polygon`. */
-export function priceToken({ chain, token }: Price): string {
+export function priceToken({ chain, token }: Pick<Price, 'chain' | 'token'>): string {
   return `${token.symbol} on the network ${chain.name}`;
 }
 

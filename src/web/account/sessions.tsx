@@ -46,7 +46,7 @@ export function sessionsPage({ registry, service }: WebDeps, person: Person): An
           { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} /> },
           {
             heading: '',
-            class: 'number',
+            class: 'number main',
             cell: ({ id }) => (
               <Form action="/account/sessions/end" hidden={{ session: id }} button="Sign out" look="small" />
             ),

@@ -27,6 +27,8 @@ const COLUMNS: readonly Column<AccountOverview>[] = [
   },
   {
     heading: 'Tier',
+    class: 'main',
+    isPlain: true,
     cell: ({ tier, tierEndsMs }) => (
       <>
         {tier.name}

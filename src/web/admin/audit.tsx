@@ -14,6 +14,8 @@ export const AUDIT_LABEL = 'Entries of the audit';
 
 /** Actions that refuse or take away something. */
 const LOSSES = /\.(delete|disable|fail|refund|refused|retire|revoke|wrong-code)$/;
+/** Actions of every day. */
+const ROUTINE = /^(account\.link|session\.(end|end-all|sign-in|sign-out))$/;
 
 function Kind({ action }: { readonly action: string }) {
   return <span class={LOSSES.test(action) ? 'badge bad' : 'badge'}>{auditKind(action)}</span>;
@@ -74,7 +76,9 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
 /** Columns for entries below the headings of their days. */
 const COLUMNS: readonly Column<AuditRecord>[] = [
   ...ENTRY_COLUMNS.map((column) =>
-    column.heading === 'Time' ? { ...column, cell: ({ atMs }: AuditRecord) => <Time ms={atMs} isOfDay /> } : column,
+    column.heading === 'Time'
+      ? { ...column, heading: 'Time (UTC)', cell: ({ atMs }: AuditRecord) => <Time ms={atMs} isOfDay /> }
+      : column,
   ),
   {
     heading: 'Account',
@@ -106,9 +110,9 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
     { title: 'Audit', path: AUDIT_PATH },
     <>
       <p class="quiet">
-        Who changed what, the latest first; days and times are in UTC. Open an entry for its network address and
-        request. Entries are never removed, but lose the addresses of deleted accounts; failed sign-ins are counted by
-        hour.
+        Who changed what, the latest first; days and times are in UTC, sign-ins are pale. Open an entry for its network
+        address and request. Entries are never removed, but lose the addresses of deleted accounts; failed sign-ins are
+        counted by hour.
       </p>
       <List
         label={AUDIT_LABEL}
@@ -121,6 +125,7 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
         }
         columns={COLUMNS}
         groupOf={({ atMs }) => dayText(atMs)}
+        isQuiet={({ action }) => ROUTINE.test(action)}
         empty={unknown === undefined ? 'There are no such entries.' : `There is no account '${unknown}'.`}
       />
     </>,

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import type { ComponentChildren } from 'preact';
 import { Value } from 'typebox/value';
 import { countText } from '../../domain/count-text.ts';
 import { lengthText } from '../../domain/duration.ts';
@@ -97,8 +98,7 @@ function Headline({ reading, problems }: HeadlineContent) {
               <li key={problem}>
                 <span class={losesData ? 'badge bad' : 'badge warn'}>{losesData ? 'loses data' : 'warning'}</span>
                 <div>
-                  <strong>{errorSentence({ message: problem })}</strong>{' '}
-                  {advice !== undefined && errorSentence({ message: advice })}
+                  <strong>{problemText(problem)}</strong> {advice !== undefined && errorSentence({ message: advice })}
                 </div>
               </li>
             ))}
@@ -140,7 +140,9 @@ function State({ status }: { readonly status: RecorderStatus }) {
       columns={columns.map((column, index) => ({
         ...column,
         isRowHeading: index === 0,
-        ...(column.heading === 'Window' && { cell: (row: Row) => <WindowName slug={String(column.cell(row))} /> }),
+        ...(column.heading === 'Window' && {
+          cell: (row: Row) => <span title={String(column.cell(row))}>{windowName(String(column.cell(row)))}</span>,
+        }),
         ...(column.heading === 'State' && { cell: (row: Row) => <StateText text={String(column.cell(row))} /> }),
       }))}
     />
@@ -195,11 +197,17 @@ const LOOKS: Readonly<Record<string, string>> = {
 };
 
 /** `BTC 5m 15:20`, where the slug says it. */
-function WindowName({ slug }: { readonly slug: string }) {
+function windowName(slug: string): string {
   const window = windowOfSlug(slug);
   if (window === undefined) return slug;
   const { symbol, timeframe, startMs } = window;
-  return <span title={slug}>{`${symbol.toUpperCase()} ${timeframe} ${timeText(startMs).slice(11, 16)}`}</span>;
+  return `${symbol.toUpperCase()} ${timeframe} ${timeText(startMs).slice(11, 16)}`;
+}
+
+/** A sentence with the names of windows in place of slugs, and with flags that are not broken. */
+function problemText(message: string): ComponentChildren[] {
+  const parts = errorSentence({ message }).split(/(--[\w-]+|\b[a-z]+-updown-\w+-\d+)/);
+  return parts.map((part) => (part.startsWith('--') ? <code class="nowrap">{part}</code> : windowName(part)));
 }
 
 function StateText({ text }: { readonly text: string }) {

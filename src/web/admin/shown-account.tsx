@@ -5,9 +5,17 @@ import type { Filter } from '../list.tsx';
 
 export const ACCOUNTS_PATH = '/admin/accounts';
 
+/** A longer address is shown without its middle, as a hash. */
+const ADDRESS_CHARS = 32;
+
 /** A link to the page of an account, which says its address. */
-export function AccountLink({ id, email }: { readonly id: number; readonly email: string | undefined }) {
-  return <a href={`${ACCOUNTS_PATH}/${id}`}>{email}</a>;
+export function AccountLink({ id, email = '' }: { readonly id: number; readonly email: string | undefined }) {
+  const start = email.length > ADDRESS_CHARS && email.slice(0, -10);
+  return (
+    <a href={`${ACCOUNTS_PATH}/${id}`} {...(start && { class: 'hash', title: email })}>
+      {start ? [<span class="start">{start}</span>, email.slice(-10)] : email}
+    </a>
+  );
 }
 
 /** The state of an account: active, disabled or deleted. */

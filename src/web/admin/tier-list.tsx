@@ -93,7 +93,7 @@ function columns(catalog: readonly Tier[], { accounts, keys }: TierCounts): Colu
       class: 'number nowrap',
       cell: ({ requestsPerMinute }) => numberText(requestsPerMinute),
     },
-    { heading: 'Price', class: 'number nowrap', cell: (tier) => priceText(tier).replace(TERM, '') },
+    { heading: 'Price', class: 'number nowrap main', isPlain: true, cell: (tier) => priceText(tier).replace(TERM, '') },
     { heading: 'Accounts', class: 'number nowrap', cell: ({ id }) => numberText(accounts.get(id) ?? 0) },
     { heading: 'Keys', class: 'number nowrap', cell: ({ id }) => numberText(keys.get(id) ?? 0) },
   ];

@@ -25,7 +25,7 @@ interface UsageTableContent {
 export function UsageTable({ by, rows }: UsageTableContent) {
   const counts = MEASURES.map(({ field, name }) => ({
     heading: name,
-    class: 'number nowrap',
+    class: field === 'requests' ? 'number nowrap main' : 'number nowrap',
     cell: ({ sum }: UsageRow) =>
       sum[field] === 0 ? <span class="quiet minor">0</span> : measureText(field, sum[field]),
   }));

@@ -59,15 +59,14 @@ export function viewPage(
                 required
               />
             </label>
+            {hasAccounts && (
+              <p class="quiet small">
+                No key yet? <a href="/account/keys/new">Create one</a>, or <a href="/pricing">compare the tiers</a>.
+              </p>
+            )}
             <button class="button" type="submit">
               Use this key
             </button>
-            {hasAccounts && (
-              <p class="quiet small">
-                No key yet? <a href="/account/keys/new">Create one in your account</a>, or{' '}
-                <a href="/pricing">compare the tiers</a>.
-              </p>
-            )}
           </form>
         </template>
         {picture !== undefined && <Preview picture={picture} hasAccounts={hasAccounts} />}

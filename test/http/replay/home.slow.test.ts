@@ -139,6 +139,8 @@ test('the page of a process that replays steers its clocks with forms, which no 
     ['now', String(BOOK_MS)],
     // A day and an hour back and forth, within the replay.
     ...[fromMs, fromMs, toMs, toMs].map((ms) => ['now', String(ms)]),
+    ['recording', 'previous'],
+    ['recording', 'next'],
     ['now', formatInstant(BOOK_MS)],
   ]);
   const sent = await send({ speed: 'max' });
@@ -157,6 +159,26 @@ test('the page of a process that replays steers its clocks with forms, which no 
   expect((await send({})).status).toBe(400);
   expect((await send({ replay: '0123456789ab', step: 'true' })).status).toBe(404);
   expect([replay.clock.state, replay.clock.speed]).toEqual(['paused', 2.5]);
+});
+
+test('Buttons of the page of a replay move its clock to the recording before or after it, and leave it where there is none.', async () => {
+  await using replaying = await startReplaying((archive) =>
+    importRecords(archive, [
+      ...[sampleMarket(), LATER, sampleSnapshot()],
+      sampleSnapshot({ conditionId: LATER.conditionId, symbol: 'eth', timestamp: formatInstant(START_MS + 700_000) }),
+    ]),
+  );
+  const replay = replaying.replays.create(EVERYTHING);
+  const { clock } = replay;
+  const move = async (recording: string) => {
+    const body = new URLSearchParams({ replay: replay.id, recording });
+    const { status } = await fetch(`${replaying.origin}/`, { method: 'POST', body, redirect: 'manual' });
+    return [status, clock.nowMs];
+  };
+  expect(await move('next')).toEqual([303, START_MS + 700_000]);
+  expect(await move('next')).toEqual([303, START_MS + 700_000]);
+  expect(await move('previous')).toEqual([303, BOOK_MS]);
+  expect(await move('previous')).toEqual([303, BOOK_MS]);
 });
 
 test('where keys are needed, no form steers a clock', async () => {

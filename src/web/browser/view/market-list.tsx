@@ -46,9 +46,13 @@ const COLUMNS: readonly Column[] = [
     sort: 'window',
     cell: ({ market, search, href }) => {
       const { day, times } = windowText(market.startTime, market.endTime);
+      const short = search === '' ? `${market.symbol.toUpperCase()} ${market.timeframe}` : undefined;
       return (
         <a href={href(market)} tabIndex={-1} title={market.slug}>
-          {day} <strong>{times}</strong> <span class="slug quiet">{marked(market.slug, search.toLowerCase())}</span>
+          {day} <strong>{times}</strong>{' '}
+          <span class="slug quiet" data-short={short}>
+            {marked(market.slug, search.toLowerCase())}
+          </span>
         </a>
       );
     },
