@@ -265,7 +265,15 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(written).toBe(0);
   });
 
-  test('The plot of a market is made once: the colours and the trades get their room before they are known.', async () => {
+  test('The plot of a market is made once, and its heat maps are asked for with one width, on a desktop, beside a scroll bar and on phones, with and without trades and reference prices.', async () => {
+    const file = join(directory.path, 'plain.ndjson');
+    const plain = sampleMarket({ slug: 'btc-plain', conditionId: `0x${'9'.repeat(64)}`, clobTokenIds: ['91', '92'] });
+    const books = ['07:10:00', '07:12:00', '07:14:59'].map((time, nth) => {
+      const timestamp = `2026-04-16T${time}Z`;
+      return sampleSnapshot({ conditionId: plain.conditionId, timestamp, bids: [{ price: 0.5, size: nth + 1 }] });
+    });
+    writeFileSync(file, [plain, ...books].map((record) => `${JSON.stringify(record)}\n`).join(''));
+    await outputOf(['import', file, '--data', data]);
     const market = (await servedMarkets(server.origin, key)).find(({ slug, symbol, timeframe }) => {
       return slug.startsWith('simulated') && symbol === 'btc' && timeframe === '5m';
     });
@@ -277,12 +285,27 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
           for (const { addedNodes } of changes) for (const { classList } of addedNodes) madePlots += Number(classList?.contains('uplot') ?? 0);
         }).observe(document, { childList: true, subtree: true });`,
     });
-    await openMarket(page, `${server.origin}/view/btc/${market!.slug}`, 'worker');
-    const [made, present] = await page.evaluate<[number, number]>(
-      "[madePlots, document.querySelectorAll('.uplot').length]",
-    );
-    expect(present).toBeGreaterThan(2);
-    expect(made).toBe(present);
+    for (const [width, height] of [
+      [1280, 720],
+      [1265, 720],
+      [1440, 900],
+      [375, 812],
+      [360, 740],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      for (const slug of [market!.slug, plain.slug]) {
+        const before = watched.asked.length;
+        await openMarket(page, `${server.origin}/view/btc/${slug}`, 'worker');
+        const [made, present] = await page.evaluate<[number, number]>(
+          "[madePlots, document.querySelectorAll('.uplot').length]",
+        );
+        const widths = watched.asked.slice(before).flatMap((url) => new URL(url).searchParams.get('columns') ?? []);
+        const place = `${slug}, ${width} px`;
+        expect(present, place).toBeGreaterThan(2);
+        expect(made, place).toBe(present);
+        expect(new Set(widths).size, place).toBe(1);
+      }
+    }
   });
 
   test('The page of a market shows strike, final price, and the last reference price with its distance to the strike, at any instant and at the pointer, rounded to cents, and has all their digits in titles.', async () => {

@@ -103,13 +103,12 @@ export class MarketPlot {
     return state.layers.value.has('reference') && coin.value.isKnown;
   });
   /**
-   * The width of what is beside the plotting area, in CSS pixels: at the right there is room for the price of a book, or of a coin. A
-   * narrow plot has the room itself: the price of a book is above it.
+   * The width of what is beside the plotting area, in CSS pixels: at the right there is room for the price of a coin, also without one,
+   * since the width decides which heat map is asked for. A narrow plot has the room itself: the price of a book is above it.
    */
-  readonly #gutters = computed(() => {
-    if (this.#width.value < NARROW_MAX) return { left: 40, right: 6 };
-    return { left: 44, right: this.#hasCoin.value ? 70 : 48 };
-  });
+  readonly #gutters = computed(() =>
+    this.#width.value < NARROW_MAX ? { left: 40, right: 6 } : { left: 44, right: 70 },
+  );
   #isBuilt = false;
   #panels: readonly Panel[] = [];
   #coin: Band | undefined;
@@ -302,7 +301,8 @@ export class MarketPlot {
   }
 
   #draw(): void {
-    if (this.areaWidth.peek() === 0) return;
+    // Made before it is known whether there is a band of the coin, it would have to be made again.
+    if (!this.areaWidth.peek() || this.#hasCoin.peek() === undefined) return;
     if (!this.#isBuilt) this.#build();
     const [first] = this.#panels;
     // The plot was removed before this frame.

@@ -55,7 +55,7 @@ function Layers({ explorer, shown: { state, market } }: MarketContent) {
   const hasTrades = useRef<boolean | null>(null);
   const maps = [...explorer.trades.value.values()].flatMap(({ whole, window }) => [whole, window]);
   if (maps.length > 0) hasTrades.current ||= maps.some((heatMap) => heatMap?.columns.some(({ traded }) => traded));
-  const has: Readonly<Record<Layer, boolean>> = {
+  const has: Readonly<Record<Layer, boolean | undefined>> = {
     mid: explorer.hasBooks.value,
     trades: hasTrades.current ?? explorer.hasBooks.value,
     reference: explorer.coin.value.isKnown,
@@ -66,8 +66,7 @@ function Layers({ explorer, shown: { state, market } }: MarketContent) {
     state.layers.value = next;
   };
   return (
-    <fieldset class="legend">
-      <legend class="hidden">Layers</legend>
+    <fieldset class="legend" aria-label="Layers">
       {LAYERS.map((layer) => (
         <label key={layer} hidden={!has[layer]}>
           <input type="checkbox" checked={state.layers.value.has(layer)} onChange={() => toggle(layer)} />
