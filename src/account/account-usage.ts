@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { InstantMs } from '../domain/instant.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { DAY_MS, HOUR_MS } from '../domain/usage.ts';
 import { USAGE_KEPT_MS, type Usage, type UsageRow } from '../store/usage.ts';
 import { type NamedUsage, UsageByName, UsageSeries } from './usage-series.ts';
@@ -39,7 +39,9 @@ const KEYS_A_TURN = 4;
 /** The time that is summed. `fromMs` is rounded down to an interval; an earlier one is moved to 31 days before `toMs` by hour, 400 by day. */
 export function summedTime(range: UsageRange, nowMs: InstantMs): SummedTime {
   const { lengthMs, defaultMs, rangeMsMax } = INTERVALS[range.interval];
-  const toMs = Math.min(range.toMs ?? Infinity, nowMs);
+  // A range that begins after now is empty.
+  const latestMs = Math.max(nowMs, Math.min(range.fromMs ?? 0, INSTANT_MAX_MS));
+  const toMs = Math.min(range.toMs ?? Infinity, latestMs);
   const from = Math.max(Math.min(range.fromMs ?? toMs - defaultMs, toMs), toMs - rangeMsMax, 0);
   return { fromMs: from - (from % lengthMs), toMs, intervalMs: lengthMs };
 }

@@ -10,6 +10,7 @@ import {
   setRole,
 } from '../account/administration.ts';
 import { addSettings, instant } from '../config.ts';
+import { ROLES } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
@@ -131,7 +132,7 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
     .option('--remove-all', 'remove all, and the recovery codes: for a person who lost both');
   onAccount(terminal, passkeys, (named, options) => printPasskeys(terminal, named, options));
   const role = accountSubcommand('role', 'make an account an admin, or a user again', 'admin').addArgument(
-    new Argument('<role>', 'the new role').choices(['user', 'admin'] as const),
+    new Argument('<role>', 'the new role').choices(ROLES),
   );
   onChangedAccount(terminal, role, (change, _, wanted) => {
     setRole(change, change.account.id, wanted);

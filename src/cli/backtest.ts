@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, resolve } from 'node:path';
-import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { durationFrom, integerFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -53,8 +53,8 @@ function declared() {
     .option('--jobs <number>', 'processes that run markets; default: one for each core', integerFrom(1, JOBS_MAX))
     .option('--stuck-after <length>', 'end a strategy that does not return for so long; default: 30s', stuckAfter)
     .addOption(new Option('--example <name>', 'print a strategy to begin with, or the types').choices(EXAMPLE_NAMES))
-    .option('--csv <file>', 'write the fills, a line each')
-    .option('--html <file>', 'write the report as a page with charts, which needs no other file')
+    .option('--csv <file>', 'write the fills, a line each', ownFile)
+    .option('--html <file>', 'write the report as a page with charts, which needs no other file', ownFile)
     .option('--force', 'replace these files if they exist')
     .addHelpText(
       'after',
@@ -69,6 +69,11 @@ Examples:
   $ bookreel backtest late-favourite.ts --coin btc --tf 5m --html report.html
   $ bookreel backtest --coin btc --tf 5m --speed 10 -- python3 bot.py`,
     );
+}
+
+function ownFile(path: string): string {
+  if (path !== '-') return path;
+  throw new InvalidArgumentError('It must be a file: standard output has the report.');
 }
 
 export function backtestCommand(terminal: Terminal): CommandUnknownOpts {

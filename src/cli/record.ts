@@ -18,7 +18,7 @@ import { freeBytes, lowDisk } from '../store/disk-floor.ts';
 import { RecorderFile, writeRecorderStatus } from '../store/recorder-file.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { Upkeep } from '../store/upkeep.ts';
-import { windowOfSlug } from '../venue/slug.ts';
+import { isWindowStart, windowOfSlug } from '../venue/slug.ts';
 import { auditDeletion } from './delete.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { coins, timeframes } from './export.ts';
@@ -192,7 +192,7 @@ async function record(terminal: Terminal, options: RecordOptions): Promise<void>
   const { data, once } = options;
   refuseUnknownCoins(options.coin ?? [], [], 'invalid-parameter');
   const window = once === undefined ? undefined : windowOfSlug(once, terminal.clock());
-  if (once !== undefined && window === undefined) {
+  if (once !== undefined && (window === undefined || !isWindowStart(window.timeframe, window.startMs))) {
     throw new DomainError('invalid-parameter', `'${once}' is not the slug of a window, like btc-updown-5m-1776323400`);
   }
   if (window !== undefined && window.endMs <= terminal.clock()) {

@@ -2,7 +2,8 @@ import { type Static, Type } from 'typebox';
 import type { InstantMs } from './instant.ts';
 import { TierResource } from './tier.ts';
 
-export type Role = 'user' | 'admin';
+export const ROLES = ['user', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
 
 /** The account of all keys that were created without the name of an account. They may belong to different people. */
 export const OPERATOR_EMAIL = 'owner@localhost';

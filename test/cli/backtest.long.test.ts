@@ -57,6 +57,14 @@ export default (): Strategy => ({
   expect(explained).toContain(`snapshot ${report.fills[0]!.evidence.id} of ${report.fills[0]!.evidence.at}`);
 });
 
+test('- is no file of a backtest: standard output has the report.', async () => {
+  for (const flag of ['--csv', '--html']) {
+    const { code, stdout, stderr } = await run('both-sides.ts', ...SELECTION, flag, '-');
+    expect([code, stdout, existsSync(join(cwd, '-'))]).toEqual([2, '', false]);
+    expect(stderr).toContain('it must be a file: standard output has the report');
+  }
+});
+
 test('The page of a report loads nothing, and files that exist are not replaced.', async () => {
   const { code, stdout } = await run('both-sides.ts', ...SELECTION, '--html', 'report.html');
   expect(code).toBe(0);

@@ -115,6 +115,7 @@ export function accountTests(suite: Suite): void {
     ]) {
       const reply = await suite.client(`/v1/account/usage?${query}`);
       expect([query, reply.status]).toEqual([query, 200]);
+      expect([query, reply.json<UsageAnswer>().data.intervals]).toEqual([query, []]);
     }
     const past = await suite.client('/v1/account/usage?to=2001-01-01&interval=day');
     expect(past.json<UsageAnswer>().data).toMatchObject({ intervals: [], keys: [], routes: [] });

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createKey } from '../../src/account/account-keys.ts';
+import { DAY_MS, HOUR_MS, type UsageResource } from '../../src/domain/usage.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { NEW_BROWSER, people } from '../account/accounts.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';
@@ -114,6 +115,23 @@ test('Usage of a key of another account is not found, and not part of the own us
   expect(await statusOf(service, own!.key, `${path}?keyId=${other!.apiKey.id}`)).toBe(404);
   const answer = await fetch(`${service.origin}${path}`, { headers: { authorization: `Bearer ${own!.key}` } });
   expect(await answer.json()).toMatchObject({ data: { keys: [{ keyId: own!.apiKey.id, requests: 1, failed: 1 }] } });
+});
+
+test('Usage of a time that begins after the present hour is empty, with and without an end.', async () => {
+  await using service = startService();
+  const { key } = keyOf(service);
+  await statusOf(service, key, FREE);
+  const usedFrom = async (fromMs: number, rest = '') => {
+    const path = `/v1/account/usage?from=${fromMs}${rest}`;
+    const answer = await fetch(`${service.origin}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    const { from, intervals, keys } = ((await answer.json()) as { data: UsageResource }).data;
+    return [Date.parse(from), intervals.length, keys.length];
+  };
+  const [hourMs, nextMs] = [NOW_MS - (NOW_MS % HOUR_MS), NOW_MS - (NOW_MS % HOUR_MS) + HOUR_MS];
+  expect(await usedFrom(NOW_MS)).toEqual([hourMs, 1, 1]);
+  expect(await usedFrom(nextMs)).toEqual([nextMs, 0, 0]);
+  expect(await usedFrom(nextMs + 1, `&to=${nextMs + 2}`)).toEqual([nextMs, 0, 0]);
+  expect(await usedFrom(nextMs + DAY_MS, '&interval=day')).toEqual([nextMs + DAY_MS - (nextMs % DAY_MS), 0, 0]);
 });
 
 test('Keys that were created without an account may be of different persons: each sees only its own usage.', async () => {

@@ -263,6 +263,17 @@ describe('The pages of administration', () => {
     });
   });
 
+  test('refuse a role that does not exist', async () => {
+    const { id } = account('chief@example.com');
+    registry.accounts.setRole(id, 'admin');
+    for (const role of ['', 'Admin', 'root']) {
+      const { status, text } = await change('/accounts/role', { account: id, role });
+      expect([role, status, text]).toEqual([role, 400, expect.stringContaining('There is no such role')]);
+    }
+    expect(registry.accounts.find(id)?.role).toBe('admin');
+    registry.accounts.setRole(id, 'user');
+  });
+
   test('do not disable the last admin, and say so on the page of the account', async () => {
     for (const path of ['/accounts/disable', '/accounts/role', '/accounts/delete']) {
       const { status, text } = await change(path, { account: root.id, role: 'user' });

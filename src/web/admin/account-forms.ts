@@ -9,7 +9,8 @@ import {
   setRole,
 } from '../../account/administration.ts';
 import type { Change } from '../../account/change.ts';
-import { type Account, hasOneOwner } from '../../domain/account.ts';
+import { type Account, hasOneOwner, ROLES } from '../../domain/account.ts';
+import { DomainError } from '../../domain/errors.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import type { AuditEntry } from '../../store/audit.ts';
 import { auditSentence } from '../audit-sentence.ts';
@@ -35,9 +36,11 @@ export const ACCOUNT_CHANGES: PersonRoutes = {
   }),
   [`${ACCOUNTS_PATH}/end-grant`]: changing(({ change, id, field }) => endGrant(change, id, field('grant'))),
   [`${ACCOUNTS_PATH}/revoke-key`]: changing(({ change, id, field }) => revokeKeyOf(change, id, field('key'))),
-  [`${ACCOUNTS_PATH}/role`]: changing(({ change, id, field }) =>
-    setRole(change, id, field('role') === 'admin' ? 'admin' : 'user'),
-  ),
+  [`${ACCOUNTS_PATH}/role`]: changing(({ change, id, field }) => {
+    const role = ROLES.find((one) => one === field('role'));
+    if (role === undefined) throw new DomainError('invalid-parameter', 'there is no such role: choose user or admin');
+    setRole(change, id, role);
+  }),
   [`${ACCOUNTS_PATH}/disable`]: changing(({ change, id }, { service }) => {
     disableAccount(change, id, (account) => service.sessions.endAll(account, change.actor ?? {}));
   }),
