@@ -23,22 +23,22 @@ export function startOfTerm({ grants, tiers }: GrantDeps, { accountId, tier }: P
 }
 
 /**
- * Grants the tier of a payment for its term. The rest of lower tiers that were paid for continues after it. Within a write
+ * Grants the tier of a payment for its term. The rest of what else was paid for continues after it. Within a write
  * transaction.
  */
 export function grantPaid(deps: GrantDeps, quote: Purchase, paymentId: string, nowMs: InstantMs): void {
   const { accountId, tier } = quote;
-  const { grants, tiers } = deps;
-  const rankOf = ranks(tiers);
+  const { grants } = deps;
   const next = startOfTerm(deps, quote, nowMs);
   // An operator may have granted it without an end since the quote.
   const startsMs = next === Infinity ? nowMs : next;
   const endsMs = startsMs + TERM_MS;
-  const lower = paidGrants(deps, accountId)
-    .filter((grant) => rankOf(grant.tier) < rankOf(tier) && grant.endsMs > startsMs)
+  // Of higher tiers only if they begin later: an operator may have ended what came before them.
+  const later = paidGrants(deps, accountId)
+    .filter((grant) => grant.endsMs > startsMs)
     .sort((one, other) => one.startsMs - other.startsMs);
   let freeMs = endsMs;
-  for (const { id, tier: own, paymentId: ownPayment, ...term } of lower) {
+  for (const { id, tier: own, paymentId: ownPayment, ...term } of later) {
     const fromMs = Math.max(term.startsMs, freeMs);
     freeMs = fromMs + term.endsMs - Math.max(term.startsMs, startsMs);
     const rest = { startsMs: fromMs, endsMs: freeMs };

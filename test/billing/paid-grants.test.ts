@@ -4,6 +4,7 @@ import { deleteAccount } from '../../src/account/account-deletion.ts';
 import { retireTier } from '../../src/account/tier-catalog.ts';
 import { grantPaid, revokePaid, startOfTerm } from '../../src/billing/paid-grants.ts';
 import { TERM_MS } from '../../src/domain/payment.ts';
+import type { Registry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 const DAY_MS = 86_400_000;
@@ -41,6 +42,8 @@ function customer() {
 }
 
 const day = (days: number) => NOW_MS + days * DAY_MS;
+const grantEnded = ({ database, grants }: Registry, id: string, accountId: number, atMs: number) =>
+  database.write(() => grants.end(accountId, id, atMs));
 
 test('a higher tier starts at once, and what is left of the lower one continues after it', () => {
   using account = customer();
@@ -82,6 +85,37 @@ test('grants of an operator are not moved, and count as the tier that is bought'
   const endless = { ...granted, tier: 'enterprise', endsMs: undefined };
   registry.database.write(() => registry.grants.add(endless, day(0)));
   expect(account.startOf('pro', day(3))).toBe(Infinity);
+});
+
+test('Terms that begin later move behind one that is bought in a gap before them: an operator may have ended what filled it.', () => {
+  using account = customer();
+  const { registry, accountId } = account;
+  const granted = { accountId, tier: 'enterprise', source: 'operator', startsMs: day(0), endsMs: day(10) } as const;
+  const { id } = registry.database.write(() => registry.grants.add(granted, day(0)));
+  account.buy('pro', day(1));
+  grantEnded(registry, id, accountId, day(2));
+  expect([1, 2, 9, 10].map((days) => account.tierAt(day(days)))).toEqual(['enterprise', 'free', 'free', 'pro']);
+  account.buy('pro', day(3));
+  account.buy('starter', day(4));
+  expect([3, 62, 63, 92, 93].map((days) => account.tierAt(day(days)))).toEqual([
+    'pro',
+    'pro',
+    'starter',
+    'starter',
+    'free',
+  ]);
+});
+
+test('A lower tier that is bought in a gap before a higher one has its days too.', () => {
+  using account = customer();
+  const { registry, accountId } = account;
+  const granted = { accountId, tier: 'enterprise', source: 'operator', startsMs: day(0), endsMs: day(10) } as const;
+  const { id } = registry.database.write(() => registry.grants.add(granted, day(0)));
+  account.buy('pro', day(0));
+  grantEnded(registry, id, accountId, day(0));
+  account.buy('starter', day(0));
+  const days = Array.from({ length: 70 }, (_, index) => account.tierAt(day(index)));
+  expect(['starter', 'pro', 'free'].map((tier) => days.filter((one) => one === tier).length)).toEqual([30, 30, 10]);
 });
 
 test('A lower tier that was paid for continues after a higher one, and one that is bought meanwhile starts after it.', () => {
