@@ -33,9 +33,9 @@ export const LIST_DUE_RECEIPTS = `SELECT ${COLUMNS}, 'receipt' AS occasion, MIN(
   WHERE settled_ms > ?1 AND ${REACHABLE} AND ${notSent("'receipt'", '0')} GROUP BY settled_ms, p.sequence LIMIT ?2`;
 /** The paid terms that end in a week, unless a paid one or one of the same tier or a higher one ends later. */
 export const LIST_DUE_ENDS = `SELECT ${COLUMNS}, ${OCCASION} AS occasion, starts_ms AS startsMs, g.ends_ms AS endsMs FROM grants AS g ${JOINED}
-  WHERE g.source = 'payment' AND g.ends_ms > ?1 AND g.ends_ms <= ?1 + 7 * ${DAY_MS} AND ${REACHABLE}
+  WHERE g.source = 'payment' AND g.ends_ms > ?1 AND g.ends_ms > g.starts_ms AND g.ends_ms <= ?1 + 7 * ${DAY_MS} AND ${REACHABLE}
   AND NOT EXISTS (SELECT * FROM grants AS later JOIN tiers AS o ON o.tier_id = later.tier_id
-    WHERE later.account_id = g.account_id AND (later.ends_ms IS NULL OR later.ends_ms > g.ends_ms)
+    WHERE later.account_id = g.account_id AND (later.ends_ms IS NULL OR later.ends_ms > MAX(g.ends_ms, later.starts_ms))
     AND (later.source = 'payment' OR o.position >= t.position))
   AND ${notSent(OCCASION, 'g.ends_ms')} LIMIT ?2`;
 

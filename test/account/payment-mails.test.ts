@@ -81,6 +81,23 @@ test('A term that another follows ends without a mail, and the last one ends wit
   expect(await sent()).toEqual([]);
 });
 
+test('A term that was ended before it began gets no mail about its end.', async () => {
+  await using held = await mailing();
+  const { first, sent } = held;
+  const { registry, nowMs } = first;
+  settledPayment(registry, { email: ADA, nowMs: nowMs() });
+  settledPayment(registry, { email: ADA, nowMs: nowMs() });
+  await sent();
+  const { accountId, id } = registry.grants
+    .ofAccount(registry.accounts.findByEmail(ADA)!.id)
+    .find(({ startsMs }) => startsMs > nowMs())!;
+  registry.database.write(() => registry.grants.end(accountId, id, nowMs()));
+  first.passTime(24 * DAY_MS);
+  expect(await sent()).toEqual([WEEK]);
+  first.passTime(5 * DAY_MS + 1);
+  expect(await sent()).toEqual([DAY]);
+});
+
 test.each<[string, string, number | undefined, string[]]>([
   ['the same tier without an end', 'pro', undefined, []],
   ['the same tier for longer', 'pro', 40, []],
