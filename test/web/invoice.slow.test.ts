@@ -111,6 +111,15 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
     expect(await buyerOf(second)).toBe('Ada Inc Elsewhere');
   });
 
+  test('A tax with three decimals is exact to the cent.', async () => {
+    await using site = sellingSite({ ...SELLER, tax: { label: 'Sales tax', percent: 8.875 } });
+    setPrice(site.people.registry, 'pro', 100);
+    const ada = await site.signedIn(ADA);
+    // 100 * 8.875 / 108.875 = 8.1515; with 8.88 % it would be 8.1558.
+    const { Net, 'Sales tax 8.875 %': tax } = factsOf((await ada.open(`${await bought(ada)}/invoice`)).text);
+    expect([Net, tax]).toEqual(['$91.85', '$8.15']);
+  });
+
   test('An address that was stored with more lines than the form has fields has its last lines in the last field.', async () => {
     await using site = sellingSite();
     const { registry } = site.people;

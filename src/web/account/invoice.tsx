@@ -12,6 +12,9 @@ import { Time } from '../time.tsx';
 import { BILLING } from './billing.tsx';
 import { PLAN_PATH } from './buy-form.tsx';
 
+/** Parts of a percent of tax: New York has three decimals. */
+const PARTS = 1_000_000;
+
 /** GET /account/plan/{quote}/invoice, of this account, or /admin/payments/{quote}/invoice, of `anyAccount`: a document to print. */
 export function invoicePage(
   { registry, billing }: WebDeps,
@@ -40,9 +43,10 @@ export function invoicePage(
   const { quote, state, transaction, refund, createdMs } = payment;
   const { number, issuedMs, buyer } = invoice;
   const { name, address, taxId, tax } = invoice.seller;
-  const rate = Math.round((tax?.percent ?? 0) * 100);
+  // Whole numbers: half a cent must be exact.
+  const rate = Math.round((tax?.percent ?? 0) * PARTS);
   // The price includes the tax.
-  const taxCents = Math.round((quote.priceCents * rate) / (10_000 + rate));
+  const taxCents = Math.round((quote.priceCents * rate) / (100 * PARTS + rate));
   const [path, back] = anyAccount
     ? [PAYMENTS_PATH, { href: PAYMENTS_PATH, name: 'Payments' }]
     : [BILLING.href, BILLING];
