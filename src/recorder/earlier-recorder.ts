@@ -25,8 +25,8 @@ export class EarlierRecorder {
     const onDiskMs = (before.journal.writtenUntilMs ?? before.writtenMs) - REORDERED_MS;
     const fromMs = OUTCOMES.map((outcome, index) => {
       const open = openGaps.find((gap) => gap.outcome === outcome);
-      const lastMs = isOver ? null : (window.lastEventMs[index] ?? null);
-      return open?.fromMs ?? (lastMs === null ? null : Math.min(lastMs, onDiskMs));
+      const lastMs = open?.fromMs ?? (isOver ? null : (window.lastEventMs[index] ?? null));
+      return lastMs === null ? null : Math.min(lastMs, onDiskMs);
     });
     return {
       conditionId: window.conditionId,
