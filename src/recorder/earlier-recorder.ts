@@ -21,12 +21,15 @@ export class EarlierRecorder {
     const openGaps = before.gaps.filter((gap) => gap.slug === slug && gap.toMs === null);
     // A gap stays open until a minute after its window, for a book that ends it.
     const isOver = window.endMs <= before.writtenMs;
+    // Arrivals are by the clock of the machine; hashes show which of the time before is not missing.
+    const aheadMs = Math.max(0, before.clock.offsetMs ?? 0);
     // The process may have ended before its last frames were written.
-    const onDiskMs = (before.journal.writtenUntilMs ?? before.writtenMs) - REORDERED_MS;
+    const onDiskMs = (before.journal.writtenUntilMs ?? before.writtenMs) - REORDERED_MS - aheadMs;
     const fromMs = OUTCOMES.map((outcome, index) => {
       const open = openGaps.find((gap) => gap.outcome === outcome);
-      const lastMs = open?.fromMs ?? (isOver ? null : (window.lastEventMs[index] ?? null));
-      return lastMs === null ? null : Math.min(lastMs, onDiskMs);
+      const lastMs = isOver ? null : (window.lastEventMs[index] ?? null);
+      const fromMs = open?.fromMs ?? (lastMs === null ? null : lastMs - aheadMs);
+      return fromMs === null ? null : Math.min(fromMs, onDiskMs);
     });
     return {
       conditionId: window.conditionId,

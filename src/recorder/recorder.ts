@@ -268,6 +268,7 @@ export class Recorder {
     const nowMs = this.#nowMs();
     const step = this.#clock.takeStep?.();
     if (step !== undefined) this.#options.log.warn(`the clock of this machine was set by ${Math.round(step)} ms`);
+    if (step !== undefined) this.#offsets.length = this.#offsetCount = 0;
     // Timeouts and windows are those of the clock before.
     if (Math.abs(step ?? 0) > STEP_MS_MAX) this.#end('restart');
     this.#schedule(nowMs);
@@ -409,8 +410,11 @@ export class Recorder {
       const asset = this.#watched.get(event.assetId);
       if (asset === undefined) continue;
       if (event.isBook && !channel.books.has(asset.id)) this.#noteFirstBook(channel, asset.id, receivedUs);
-      else channel.lastNewsUs = receivedUs;
-      if (event.isOfBook) this.#noteOffset(receivedUs / US_PER_MS - event.timestampMs);
+      else {
+        channel.lastNewsUs = receivedUs;
+        // A first book has the time of its last change, which may be long ago.
+        if (event.isOfBook) this.#noteOffset(receivedUs / US_PER_MS - event.timestampMs);
+      }
       const loss = asset.take(event, receivedUs);
       if (loss !== undefined) this.#gaps.writeLoss(asset, loss, event.timestampMs);
     }
@@ -420,7 +424,8 @@ export class Recorder {
   #refuse(): void {
     if (!this.#refusesFrames) this.#options.log.warn('the disk does not keep up: frames are lost');
     this.#refusesFrames = true;
-    for (const asset of this.#watched.values()) asset.lose(this.#nowMs(), 'the disk of the recorder did not keep up');
+    for (const asset of this.#watched.values())
+      asset.lose(this.#venueMs(this.#clock.nowUs()), 'the disk of the recorder did not keep up');
   }
 
   #noteFirstBook(channel: MarketChannel, id: string, receivedUs: number): void {
@@ -445,7 +450,7 @@ export class Recorder {
     const limitUs = this.#clock.nowUs() - ALIVE_MS_MAX * US_PER_MS;
     if (others.some(({ lastAliveUs }) => lastAliveUs > limitUs)) return;
     const aliveUs = Math.max(...[ended, ...others].map(({ lastAliveUs }) => lastAliveUs));
-    this.#watched.get(id)?.lose(Math.floor(aliveUs / US_PER_MS), `no socket was open (${reason})`);
+    this.#watched.get(id)?.lose(this.#venueMs(aliveUs), `no socket was open (${reason})`);
   }
 
   /** Repeats subscriptions that were not answered, and replaces connections that bring nothing while others do. */
@@ -571,8 +576,14 @@ export class Recorder {
     if (this.#problem !== null) return;
     this.#problem = problem;
     this.#options.log.warn(problem);
-    for (const asset of this.#watched.values()) asset.lose(this.#nowMs(), problem);
+    for (const asset of this.#watched.values()) asset.lose(this.#venueMs(this.#clock.nowUs()), problem);
     this.#end('failed');
+  }
+
+  /** The venue's time at an arrival, or earlier: the clock of this machine may be ahead. */
+  #venueMs(us: number): InstantMs {
+    const aheadMs = this.#offsets.length === 0 ? 0 : Math.max(0, Math.min(...this.#offsets));
+    return Math.floor(us / US_PER_MS) - aheadMs;
   }
 
   #nowMs(): InstantMs {

@@ -198,3 +198,15 @@ test('The winner of a window that ended shortly before or after its recorder is 
     expect(market).toMatchObject({ winner: expect.any(String), priceStart: expect.any(Number) });
   }
 });
+
+test('The offset of the clock is that of changes: a first book has the time of its last change, which may be long ago.', async () => {
+  const { clock, network, slug } = simulatedPlace();
+  using run = new RecordedRun(network, clock, { once: slug });
+  run.recorder.start();
+  await run.run(START_MS - 60_000);
+  const { windows, clock: early } = run.recorder.status();
+  expect([windows[0]!.firstBookMs.includes(null), early.offsetMs]).toEqual([false, null]);
+  await run.run(START_MS);
+  expect(run.recorder.status().clock.offsetMs).toBe(0);
+  await run.recorder.stop();
+});

@@ -9,7 +9,7 @@ import { exported } from '../export/exported.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { difference } from './difference.ts';
 import type { LinkFaults } from './link-faults.ts';
-import { gapsOf, linesOf, RecordedRun } from './recorded-run.ts';
+import { gapsOf, linesOf, RecordedRun, type RunClock } from './recorded-run.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedDirectory } from './simulated-directory.ts';
 import type { SimulatedMarket } from './simulated-market.ts';
@@ -56,19 +56,34 @@ interface PlaceOptions {
   readonly sockets?: number;
   /** It decides what the connections do at random. */
   readonly seed?: string;
+  /** True if each change of the market undoes the one before. */
+  readonly undoes?: boolean;
+  /** The clock of the recorder is ahead of that of the venue by this time. */
+  readonly aheadMs?: number;
 }
 
 /** A recorder that stores in an archive, as it does while a market is open, the market, and its venue with these faults. */
-export function recordedPlace({ eventsPerSecond, faults = {}, sockets = 2, seed = 'recorded place' }: PlaceOptions) {
-  const pace = { eventsPerSecond, beforeStartMs: 50_000, keepsLines: true };
+export function recordedPlace({
+  eventsPerSecond,
+  faults = {},
+  sockets = 2,
+  seed = 'recorded place',
+  undoes,
+  aheadMs = 0,
+}: PlaceOptions) {
+  const pace = { eventsPerSecond, beforeStartMs: 50_000, keepsLines: true, undoes };
   const clock = new SimulatedClock(START_MS - 130_000);
   let market: SimulatedMarket | undefined;
   const directory = new SimulatedDirectory(['btc'], pace, (opened) => {
     if (opened.listing.slug === SLUG) market = opened;
   });
-  const venue = new ChangedVenue(
-    new VenueProxy({ venue: new VenueStandIn(clock, directory), clock, seed, faultsOf: () => faults }),
-  );
+  const proxy = new VenueProxy({ venue: new VenueStandIn(clock, directory), clock, seed, faultsOf: () => faults });
+  const venue = new ChangedVenue(proxy);
+  const own: RunClock = {
+    nowUs: () => clock.nowUs() + aheadMs * 1000,
+    after: (ms, work) => clock.after(ms, work),
+    run: (untilMs, settled) => clock.run(untilMs - aheadMs, settled),
+  };
   const place = temporaryArchive();
   const journal = temporaryDirectory();
   const follower = new JournalFollower(
@@ -76,16 +91,16 @@ export function recordedPlace({ eventsPerSecond, faults = {}, sockets = 2, seed 
     importLines(place.archive, () => clock.nowUs() / 1000),
   );
   const store: StoreJournal = (until, isLast) => follower.store(until, isLast);
-  const run = new RecordedRun(venue, clock, { store, sockets }, journal);
+  const run = new RecordedRun(venue, own, { store, sockets }, journal);
   return {
-    ...{ clock, venue, run, archive: place.archive },
+    ...{ clock, proxy, venue, run, archive: place.archive },
     get market() {
       return market!;
     },
     async record(untilMs: number) {
       for (let atMs = clock.nowUs() / 1000; atMs < untilMs; ) {
         atMs = Math.min(untilMs, atMs + STORE_MS);
-        await run.run(atMs);
+        await run.run(atMs + aheadMs);
       }
     },
     [Symbol.dispose]: () => {

@@ -12,6 +12,9 @@ import type { Venue } from './venue-socket.ts';
 
 type Choice = 'coins' | 'timeframes' | 'sockets' | 'aheadMs' | 'once' | 'before' | 'store';
 
+/** A recorder's clock may be another one than the venue's. */
+export type RunClock = Pick<SimulatedClock, 'nowUs' | 'after' | 'run'>;
+
 /** The journal is written at least this often, so that a fast clock does not fill its queue. */
 const STEP_MS = 10_000;
 const NOTHING = {
@@ -23,14 +26,14 @@ const NOTHING = {
 export class RecordedRun implements Disposable {
   readonly recorder: Recorder;
   readonly log: string[] = [];
-  readonly #clock: SimulatedClock;
+  readonly #clock: RunClock;
   readonly #directory: ReturnType<typeof temporaryDirectory>;
   /** Requests without an answer yet. */
   #asked = 0;
 
   constructor(
     venue: Venue,
-    clock: SimulatedClock,
+    clock: RunClock,
     options: Partial<Pick<RecorderOptions, Choice>> = {},
     directory = temporaryDirectory(),
   ) {

@@ -25,6 +25,7 @@ const DAMAGED_MS = START_MS + 15_000;
 /** From one damage to the next: an asset is subscribed again at most every 30 s. */
 const DAMAGE_MS = 34_000;
 const MB = 2 ** 20;
+const CUTS = 8;
 
 /** From the last book before the loss of a change to the first right one that is stored since. */
 function boundsOf(archive: Archive, market: SimulatedMarket, outcome: Outcome, lostMs: number) {
@@ -144,3 +145,29 @@ test('Frames that the disk does not take are a gap with this reason, from the fi
   }
   await expectNothingElseLost(place);
 });
+
+test.each([0, 3000])(
+  'Changes that undo each other while no socket is open are in a gap, although the book after it is that before it, also by a clock that is %d ms ahead.',
+  async (aheadMs) => {
+    using place = recordedPlace({ eventsPerSecond: 1, sockets: 1, undoes: true, aheadMs });
+    const { proxy, run, archive, record } = place;
+    run.recorder.start();
+    for (let cut = 0; cut < CUTS; cut += 1) {
+      await record(START_MS + cut * 30_000);
+      proxy.refuse(/^\/ws\/market$/, 503, 8000 + 700 * cut);
+      for (const link of proxy.links) link.kill();
+    }
+    await record(START_MS + CUTS * 30_000);
+    expect(await run.recorder.stop()).toBe(true);
+    for (const outcome of OUTCOMES) {
+      const stored = linesOutside(archive, outcome);
+      const isRecorded = (line: string) => timeIn(line) >= timeIn(stored[0]!) && timeIn(line) <= timeIn(stored.at(-1)!);
+      expect(stored).toEqual(linesOutside(archive, outcome, place.market.expected[outcome].lines.filter(isRecorded)));
+      const gaps = gapsIn(archive, outcome);
+      expect(gaps).toHaveLength(CUTS);
+      // Otherwise no book came back as it was.
+      expect(gaps.some(({ reason }) => reason.startsWith('no socket was open'))).toBe(true);
+    }
+    await expectJournalStored(place);
+  },
+);

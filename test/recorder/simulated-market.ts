@@ -11,6 +11,8 @@ export interface SimulatedPace {
   readonly beforeStartMs: number;
   /** True to keep the expected books as lines, not only their digest. */
   readonly keepsLines: boolean;
+  /** True if each change undoes the one before. */
+  readonly undoes?: boolean | undefined;
 }
 
 /** Prices are whole thousandths, sizes whole hundredths. */
@@ -33,6 +35,7 @@ const FINE_TICK = 1;
 const LEVELS = { first: 12, min: 6, max: 24 } as const;
 /** The message of a trade comes at most this much later than the book that has its price. */
 const TRADE_DELAY_MAX_MS = 88;
+const UNDONE_SIZE = 10_000;
 /** The part of a window after which one market in four has the fine tick. */
 const FINE_AFTER = 0.9;
 
@@ -52,6 +55,7 @@ export class SimulatedMarket implements VenueMarket {
   readonly #asks: Side = new Map();
   readonly #isFineLate: boolean;
   readonly #meanMs: number;
+  readonly #undoes: boolean;
   #tick = TICK;
   /** The price of the last trade, of up. */
   #traded: number | undefined;
@@ -62,6 +66,7 @@ export class SimulatedMarket implements VenueMarket {
 
   constructor(listing: MarketListing, pace: SimulatedPace) {
     this.listing = listing;
+    this.#undoes = pace.undoes === true;
     // Events are at least a millisecond apart: the mean of the rest, in whole milliseconds, is that of a geometric distribution.
     const restMs = 1000 / pace.eventsPerSecond - 1;
     this.#meanMs = restMs > 0 ? 1 / Math.log(1 + 1 / restMs) : 0;
@@ -118,7 +123,7 @@ export class SimulatedMarket implements VenueMarket {
       for (const assetId of assetIds) frames.push({ assetIds: [assetId], text: this.#tickText(assetId, atMs) });
     }
     const before = [best(this.#bids, true), best(this.#asks, false)].join();
-    const kind = this.#random.unit();
+    const kind = this.#undoes ? 1 : this.#random.unit();
     const trade = kind < 0.1 ? this.#trade(atMs) : undefined;
     const changes = trade?.changes ?? (kind < 0.2 ? this.#move() : [this.#change()]);
     this.#changedMs = atMs;
@@ -137,6 +142,10 @@ export class SimulatedMarket implements VenueMarket {
 
   /** One level of any price gets another size, or is added or removed. */
   #change(): LevelChange {
+    if (this.#undoes) {
+      const price = best(this.#bids, true)!;
+      return this.#set(true, price, this.#bids.get(price) === UNDONE_SIZE ? 2 * UNDONE_SIZE : UNDONE_SIZE);
+    }
     const random = this.#random;
     const isBid = random.chance(0.5);
     const side = isBid ? this.#bids : this.#asks;

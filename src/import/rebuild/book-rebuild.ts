@@ -334,7 +334,7 @@ export class BookRebuild {
         this.#isHashed = false;
         this.#keepPending();
       } else if (this.#hashesFailed > 0) this.#dropPending();
-      this.#confirm(timestampMs);
+      this.#confirm(timestampMs, isEqual && moment.levels.length === 0);
       return;
     }
     if (this.#settlesUndecided(whole, moment.levels)) {
@@ -367,7 +367,7 @@ export class BookRebuild {
       this.#settlesUndecided(book, levels);
     if (isReached || isAlone) {
       if (this.#hashesFailed > 0 && !isAlone) this.#dropPending();
-      this.#confirm(timestampMs);
+      this.#confirm(timestampMs, levels.length === 0 && before !== undefined && sameBook(before, book));
     } else {
       if (this.#hashesFailed > 0) this.#rejectPending();
       this.#gaps.disagree(timestampMs, changesBetween(this.#book!, book).length, this.#hasChanges, undefined);
@@ -513,9 +513,14 @@ export class BookRebuild {
     else if (!sameBook(this.#book, book)) this.#book.replace(book);
   }
 
-  /** Call it when the rebuilt book equals the venue's at a time. */
-  #confirm(timestampMs: number): void {
+  /**
+   * Call it when the rebuilt book equals the venue's at a time. `isBare`: a whole book shows it, and no change of its time is stated. The venue
+   * gives a book the time of its last change, so changes that undid each other may be missing: a gap that a recorder states stays.
+   */
+  #confirm(timestampMs: number, isBare = false): void {
+    const confirmedMs = isBare ? this.#gaps.confirmedMs : -1;
     this.#addGap(this.#gaps.confirm(timestampMs));
+    if (isBare) this.#endCovered(confirmedMs);
     this.#coveredFromMs ??= timestampMs;
     this.#startAgain();
   }

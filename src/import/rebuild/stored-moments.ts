@@ -111,7 +111,10 @@ export class StoredMoments {
     if (start === undefined || end === undefined || start.isAlone || end.isAlone) return [];
     const covered: TimeRange[] = [];
     let untilMs = Math.max(fromMs, start.timestampMs);
-    const endMs = Math.min(toMs, end.timestampMs);
+    const [atEnd] = this.between(toMs - 1, toMs, undefined);
+    // See `BookRebuild`: the recorder has stated the gap up to this book.
+    const isBare = atEnd?.isFull === true && atEnd.levels.length === 0;
+    const endMs = Math.min(toMs, isBare ? (this.knownBefore(toMs - 1)?.timestampMs ?? 0) : end.timestampMs);
     for (const gap of this.gaps(start.timestampMs, endMs)) {
       if (untilMs < gap.fromMs) covered.push({ fromMs: untilMs, toMs: Math.min(gap.fromMs, endMs) });
       untilMs = Math.max(untilMs, gap.toMs);
