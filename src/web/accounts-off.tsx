@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia';
+import { respond } from '../http/response/response.ts';
 import { formPage } from './page.tsx';
-import { responseOf } from './page-request.ts';
 
 /** The pages at the paths of accounts while accounts are off. */
 export function accountsOff() {
   const site = new Elysia({ name: 'account-site', detail: { hide: true } });
-  const page = formPage(
+  const { body, headers, status } = formPage(
     'Accounts are off',
     <p>
       The operator of this service turns accounts on with <code>--public-url</code>: see{' '}
@@ -13,6 +13,6 @@ export function accountsOff() {
     </p>,
     404,
   );
-  for (const path of ['/account', '/sign-in']) site.get(path, ({ set }) => responseOf(set, page));
+  for (const path of ['/account', '/sign-in']) site.get(path, ({ set }) => respond(set, body, headers, status));
   return site;
 }

@@ -1,8 +1,10 @@
 import { DEVICE_MS } from '../store/devices.ts';
 import { SESSION_MS } from '../store/sessions.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
+import { browserName } from './browser-name.ts';
 
-/** Cookies of one host, over https or on this machine, that scripts cannot read (RFC 6265bis, 4.1.3.2). */
+/** Begins the names of cookies of one host that are Secure (RFC 6265bis, 4.1.3.2). Scripts cannot read ours. */
+const PREFIX = '__Host-';
 const SESSION = '__Host-bookreel-session';
 const ATTEMPT = '__Host-bookreel-attempt';
 const NEXT = '__Host-bookreel-next';
@@ -11,8 +13,11 @@ const PASSKEY = '__Host-bookreel-passkey';
 const ADDRESS = '__Host-bookreel-address';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 
-/** The cookies of a request; a name that is sent twice counts as missing. */
-export function cookiesOf(request: Request): {
+/** The cookies of a request to a service at `publicUrl`; a name that is sent twice counts as missing. */
+export function cookiesOf(
+  request: Request,
+  publicUrl: string,
+): {
   readonly session: string | undefined;
   readonly attemptToken: string | undefined;
   readonly passkeyToken: string | undefined;
@@ -23,10 +28,11 @@ export function cookiesOf(request: Request): {
   readonly address: string | undefined;
 } {
   const pairs = (request.headers.get('cookie') ?? '').split('; ').map((pair) => pair.split('=', 2));
-  const read = (name: string) => {
+  const only = (name: string) => {
     const values = pairs.filter(([given]) => given === name).map(([, value]) => value);
     return values.length === 1 ? values[0] : undefined;
   };
+  const read = (name: string) => only(name) ?? (isPlain(publicUrl) ? only(name.slice(PREFIX.length)) : undefined);
   const signIn = { session: read(SESSION), attemptToken: read(ATTEMPT), passkeyToken: read(PASSKEY) };
   const address = read(ADDRESS);
   return {
@@ -37,7 +43,16 @@ export function cookiesOf(request: Request): {
   };
 }
 
-/** The header that sets the session's cookie. As below, undefined removes it. */
+/**
+ * The header that sets a cookie in the browser of a request to a service at `publicUrl`. Over http, which only browsers of the same machine
+ * may use, Safari refuses Secure.
+ */
+export function setCookieHeader(cookie: string, { headers }: Request, publicUrl: string): string {
+  const isSafari = browserName(headers.get('user-agent') ?? '').startsWith('Safari');
+  return isSafari && isPlain(publicUrl) ? cookie.slice(PREFIX.length).replace('; Secure', '') : cookie;
+}
+
+/** What sets the session's cookie. As below, undefined removes it. */
 export const sessionCookie = setterOf(SESSION, SESSION_MS);
 /** For a browser that started a sign-in. */
 export const attemptCookie = setterOf(ATTEMPT, ATTEMPT_MS);
@@ -52,6 +67,10 @@ const encodedAddress = setterOf(ADDRESS, ATTEMPT_MS);
 /** With the address that was typed to sign in, which the page of the code names. */
 export function addressCookie(address: string | undefined): string {
   return encodedAddress(address && Buffer.from(address).toString('base64url'));
+}
+
+function isPlain(publicUrl: string): boolean {
+  return publicUrl.startsWith('http:');
 }
 
 function setterOf(name: string, validMs: number): (value: string | undefined) => string {

@@ -1,5 +1,6 @@
 import type { Browser } from '../account/account-sessions.ts';
 import { type ResponseSettings, respond } from '../http/response/response.ts';
+import { setCookieHeader } from './cookies.ts';
 import type { Page } from './page.tsx';
 
 /** A request of a browser for a page, or one that sends a form. */
@@ -31,19 +32,25 @@ export interface Redirect {
 export type Answer = Page | Redirect;
 
 /** An answer for a script of a page. */
-export function jsonOf(value: object, headers: Readonly<Record<string, string>> = {}): Page {
-  const json = { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers };
-  return { status: 200, headers: json, body: JSON.stringify(value) };
+export function jsonOf(value: object, ...cookies: string[]): Page {
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+  return { status: 200, headers, body: JSON.stringify(value), cookies };
 }
 
 export function redirect(location: string, ...cookies: string[]): Redirect {
   return { location, cookies };
 }
 
-export function responseOf(set: ResponseSettings, answer: Answer): Response {
-  if ('body' in answer) return respond(set, answer.body, answer.headers, answer.status);
-  const headers = { location: answer.location, 'cache-control': 'no-store', 'referrer-policy': 'same-origin' };
-  const response = respond(set, null, headers, 303);
-  for (const cookie of answer.cookies) response.headers.append('set-cookie', cookie);
+/** The response to a browser's request to a service at `publicUrl`. */
+export function responseOf(set: ResponseSettings, answer: Answer, request: Request, publicUrl: string): Response {
+  const response =
+    'body' in answer ? respond(set, answer.body, answer.headers, answer.status) : redirection(set, answer);
+  for (const cookie of answer.cookies ?? []) {
+    response.headers.append('set-cookie', setCookieHeader(cookie, request, publicUrl));
+  }
   return response;
+}
+
+function redirection(set: ResponseSettings, { location }: Redirect): Response {
+  return respond(set, null, { location, 'cache-control': 'no-store', 'referrer-policy': 'same-origin' }, 303);
 }

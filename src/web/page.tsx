@@ -7,6 +7,7 @@ export interface Page {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  readonly cookies?: readonly string[];
 }
 
 export function pageOf(content: Omit<DocumentContent, 'section' | 'hasAccounts'>, status = 200): Page {

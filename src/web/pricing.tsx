@@ -16,7 +16,7 @@ interface PricingDeps extends Pick<WebDeps, 'contact' | 'nowMs'> {
   /** Undefined: payments are off, and nothing can be bought. */
   readonly billing: Billing | undefined;
   /** Undefined: there are no accounts. */
-  readonly service: Pick<AccountService, 'sessions'> | undefined;
+  readonly service: Pick<AccountService, 'sessions' | 'publicUrl'> | undefined;
 }
 
 /** GET /pricing: the tiers with their prices for everybody, each with what this visitor can do. */
@@ -24,7 +24,7 @@ export function pricingSite({ registry, billing, contact, service, nowMs }: Pric
   const tokens = billing?.chains.flatMap((chain) => chain.tokens.map((token) => priceToken({ chain, token })));
   const hasAccounts = service !== undefined;
   return new Elysia({ name: 'pricing', detail: { hide: true } }).get('/pricing', ({ request, set }) => {
-    const account = service?.sessions.find(cookiesOf(request).session)?.account;
+    const account = service?.sessions.find(cookiesOf(request, service.publicUrl).session)?.account;
     const { listed, ownTier } = registry.database.readShared(() => ({
       listed: registry.tiers.list(),
       ownTier: account && registry.accountTiers.at(account.id, nowMs()).tier.id,

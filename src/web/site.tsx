@@ -36,12 +36,12 @@ export function accountSite(deps: SiteDeps) {
     const { request, set } = context;
     try {
       if (request.method === 'POST') refuseForeignForm(request, service.publicUrl);
-      return responseOf(set, await handler(pageRequestOf(context, deps)));
+      return responseOf(set, await handler(pageRequestOf(context, deps)), request, service.publicUrl);
     } catch (error) {
       // A fault of this machine is logged by the service, and its message is not shown.
       if (!(error instanceof DomainError) || isServerFault(error)) throw error;
-      const person = service.sessions.find(cookiesOf(request).session);
-      return responseOf(set, refusal(error, pathOf(request), person?.account.email));
+      const person = service.sessions.find(cookiesOf(request, service.publicUrl).session);
+      return responseOf(set, refusal(error, pathOf(request), person?.account.email), request, service.publicUrl);
     }
   };
   const byAnyone = (routes: typeof SIGN_IN_PAGES) =>
@@ -91,7 +91,7 @@ export function accountSite(deps: SiteDeps) {
 function pageRequestOf({ request, set, params }: Context, { addresses, service }: SiteDeps): PageRequest {
   const clientAddress = addresses.of(request);
   const { search, searchParams } = new URL(request.url);
-  const { next, address, ...cookies } = cookiesOf(request);
+  const { next, address, ...cookies } = cookiesOf(request, service.publicUrl);
   const userAgent = request.headers.get('user-agent') ?? undefined;
   const sentBy = request.headers.get('sec-fetch-site') ?? undefined;
   const isOfThisMachine = isLoopback(new URL(service.publicUrl).hostname) && addresses.isOfThisMachine(request);

@@ -196,7 +196,7 @@ export const SETTINGS_FORMS: PersonRoutes = {
         'Your account is deleted',
         <p>Its keys are refused, and its address is free for a new account. You are signed out.</p>,
       );
-      return { ...page, headers: { ...page.headers, 'set-cookie': sessionCookie(undefined) } };
+      return { ...page, cookies: [sessionCookie(undefined)] };
     },
     ({ person, request, ...deps }, refused) => settingsPage(deps, person, request, { delete: refused }),
   ),

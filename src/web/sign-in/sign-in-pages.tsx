@@ -262,7 +262,7 @@ export const SIGN_IN_FORMS: AnyoneRoutes = {
   // For the script of the form. An unfinished sign-in keeps its cookie.
   [`${PASSKEY_PATH}/options`]: ({ passkeys }, { browser }) => {
     const token = browser.passkeyToken ?? randomToken();
-    return jsonOf(passkeys.requestOptions(token), { 'set-cookie': passkeyCookie(token) });
+    return jsonOf(passkeys.requestOptions(token), passkeyCookie(token));
   },
   [PASSKEY_PATH]: entering(({ passkeys }, field, { browser }) => passkeys.signIn(field('answer'), browser)),
   [`${PASSKEY_PATH}/code`]: entering(

@@ -30,7 +30,9 @@ export function viewSite(deps: ViewSettings) {
     throw new DomainError('not-found', `this is not the path of a market: ${VIEW} lists the markets`);
   });
   if (tokens === undefined) return site;
-  site.get(`${VIEW}/sign-in`, ({ set }) => responseOf(set, redirect('/sign-in', nextCookie(VIEW))));
+  site.get(`${VIEW}/sign-in`, ({ request, set }) => {
+    return responseOf(set, redirect('/sign-in', nextCookie(VIEW)), request, tokens.service.publicUrl);
+  });
   site.post(`${VIEW}/token`, ({ request, set }) => viewTokenAnswer(tokens, { request, set }), {
     parse: 'none',
   });

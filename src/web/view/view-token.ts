@@ -84,7 +84,7 @@ function sampleResource({ samples, nowMs }: ViewTokenDeps, { tier }: KeyHolder) 
 function ownerOf(deps: ViewTokenDeps, context: RequestContext) {
   const { service, registry, nowMs } = deps;
   const { request } = context;
-  const person = service.sessions.find(cookiesOf(request).session);
+  const person = service.sessions.find(cookiesOf(request, service.publicUrl).session);
   if (person !== undefined) {
     refuseForeignForm(request, service.publicUrl);
     const { id: session, accountId: account } = person.session;
