@@ -265,18 +265,18 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(written).toBe(0);
   });
 
-  test('The plot of a market is made once, and its heat maps are asked for with one width, on a desktop, beside a scroll bar and on phones, with and without trades and reference prices.', async () => {
+  test('The plot of a market is made once, and its heat maps are asked for with one width, on a desktop, beside a scroll bar and on phones, with trades and reference prices, and of one that ended without them and a strike.', async () => {
     const file = join(directory.path, 'plain.ndjson');
-    const plain = sampleMarket({ slug: 'btc-plain', conditionId: `0x${'9'.repeat(64)}`, clobTokenIds: ['91', '92'] });
+    const plain = {
+      ...sampleMarket({ slug: 'btc-plain', conditionId: `0x${'9'.repeat(64)}`, clobTokenIds: ['91', '92'] }),
+      ...{ closed: true, winner: 'up' },
+    };
     const books = ['07:10:00', '07:12:00', '07:14:59'].map((time, nth) => {
       const timestamp = `2026-04-16T${time}Z`;
       return sampleSnapshot({ conditionId: plain.conditionId, timestamp, bids: [{ price: 0.5, size: nth + 1 }] });
     });
     writeFileSync(file, [plain, ...books].map((record) => `${JSON.stringify(record)}\n`).join(''));
     await outputOf(['import', file, '--data', data]);
-    const market = (await servedMarkets(server.origin, key)).find(({ slug, symbol, timeframe }) => {
-      return slug.startsWith('simulated') && symbol === 'btc' && timeframe === '5m';
-    });
     await using watched = await openPage();
     const { page } = watched;
     await page.addInitScript({
@@ -293,7 +293,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       [360, 740],
     ] as const) {
       await page.setViewportSize({ width, height });
-      for (const slug of [market!.slug, plain.slug]) {
+      for (const slug of ['simulated-btc-updown-5m-1767868200', plain.slug]) {
         const before = watched.asked.length;
         await openMarket(page, `${server.origin}/view/btc/${slug}`, 'worker');
         const [made, present] = await page.evaluate<[number, number]>(

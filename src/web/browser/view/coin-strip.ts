@@ -7,8 +7,8 @@ import type { Span } from './span.ts';
 /** The prices of a coin that a band draws: USD; undefined: not known. */
 export interface CoinPrices {
   readonly name: string;
-  /** False: there is none to draw; undefined: the first answer will tell. */
-  readonly isKnown: boolean | undefined;
+  /** False: there is none to draw. */
+  readonly isKnown: boolean;
   readonly reference: ReferencePrices | undefined;
   readonly strike: number | undefined;
   readonly final: number | undefined;

@@ -182,10 +182,10 @@ export class Explorer {
     const { market, state } = this.#shown.value ?? {};
     const source = reference.value?.source ?? state?.reference.value;
     const [strike, final] = [market?.priceStart ?? undefined, market?.priceEnd ?? undefined];
-    const areKnown = this.#reference.prices.value !== undefined || !this.connection.grants('prices');
+    // The band has room before its prices are there; a market that ended without a strike mostly has none.
+    const isAwaited = !market?.closed && this.connection.grants('prices') && this.#reference.prices.value === undefined;
     return {
-      // With a strike the band has room before its prices are there.
-      isKnown: (source ?? strike ?? final) !== undefined || (areKnown ? false : undefined),
+      isKnown: isAwaited || (source ?? strike ?? final) !== undefined,
       name: `${this.#settings.coin.toUpperCase()}${source === undefined ? '' : `, ${source}`}`,
       reference: reference.value,
       strike,

@@ -301,8 +301,7 @@ export class MarketPlot {
   }
 
   #draw(): void {
-    // Made before it is known whether there is a band of the coin, it would have to be made again.
-    if (!this.areaWidth.peek() || this.#hasCoin.peek() === undefined) return;
+    if (this.areaWidth.peek() === 0) return;
     if (!this.#isBuilt) this.#build();
     const [first] = this.#panels;
     // The plot was removed before this frame.

@@ -55,7 +55,7 @@ function Layers({ explorer, shown: { state, market } }: MarketContent) {
   const hasTrades = useRef<boolean | null>(null);
   const maps = [...explorer.trades.value.values()].flatMap(({ whole, window }) => [whole, window]);
   if (maps.length > 0) hasTrades.current ||= maps.some((heatMap) => heatMap?.columns.some(({ traded }) => traded));
-  const has: Readonly<Record<Layer, boolean | undefined>> = {
+  const has: Readonly<Record<Layer, boolean>> = {
     mid: explorer.hasBooks.value,
     trades: hasTrades.current ?? explorer.hasBooks.value,
     reference: explorer.coin.value.isKnown,

@@ -26,7 +26,7 @@ export class ReferenceFeed {
   readonly #connection: Connection;
   readonly #coin: string;
   readonly #prices = signal<readonly ReferencePrices[] | undefined>(undefined);
-  /** Undefined until they are loaded for the first time, or cannot be: then there are none. */
+  /** Undefined until they are loaded for the first time. */
   readonly prices: ReadonlySignal<readonly ReferencePrices[] | undefined> = this.#prices;
 
   constructor(connection: Connection, coin: string) {
@@ -41,10 +41,7 @@ export class ReferenceFeed {
       await pause(this.#prices.peek() === undefined ? 0 : SETTLED_MS, work.signal);
       this.#prices.value = await referencePrices(this.#connection, this.#coin, window, work.signal);
     };
-    void load().catch((error) => {
-      this.#prices.value ??= [];
-      onError(error);
-    });
+    void load().catch(onError);
     return () => work.abort();
   }
 }
