@@ -23,19 +23,21 @@ export function startOfTerm({ grants, tiers }: GrantDeps, { accountId, tier }: P
 }
 
 /**
- * Grants the tier of a payment for its term. The rest of what else was paid for continues after it. Within a write
+ * Grants the tier of a payment for its term. Other paid time that is left continues after it. Within a write
  * transaction.
  */
 export function grantPaid(deps: GrantDeps, quote: Purchase, paymentId: string, nowMs: InstantMs): void {
   const { accountId, tier } = quote;
-  const { grants } = deps;
+  const { grants, tiers } = deps;
+  const rankOf = ranks(tiers);
   const next = startOfTerm(deps, quote, nowMs);
   // An operator may have granted it without an end since the quote.
   const startsMs = next === Infinity ? nowMs : next;
   const endsMs = startsMs + TERM_MS;
-  // Of higher tiers only if they begin later: an operator may have ended what came before them.
+  // A running term of a higher tier goes on. One that begins later moves: an operator may have ended what came before it.
   const later = paidGrants(deps, accountId)
     .filter((grant) => grant.endsMs > startsMs)
+    .filter((grant) => grant.startsMs >= startsMs || rankOf(grant.tier) < rankOf(tier))
     .sort((one, other) => one.startsMs - other.startsMs);
   let freeMs = endsMs;
   for (const { id, tier: own, paymentId: ownPayment, ...term } of later) {

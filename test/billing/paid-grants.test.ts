@@ -106,6 +106,16 @@ test('Terms that begin later move behind one that is bought in a gap before them
   ]);
 });
 
+test('A running higher tier goes on when a lower one is paid that an operator has granted without an end since the quote.', () => {
+  using account = customer();
+  const { registry, accountId } = account;
+  account.buy('pro', day(0));
+  const granted = { accountId, tier: 'starter', source: 'operator', startsMs: day(1), endsMs: undefined } as const;
+  registry.database.write(() => registry.grants.add(granted, day(1)));
+  account.buy('starter', day(2));
+  expect([2, 29, 30].map((days) => account.tierAt(day(days)))).toEqual(['pro', 'pro', 'starter']);
+});
+
 test('A lower tier that is bought in a gap before a higher one has its days too.', () => {
   using account = customer();
   const { registry, accountId } = account;
