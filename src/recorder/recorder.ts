@@ -268,9 +268,9 @@ export class Recorder {
     const nowMs = this.#nowMs();
     const step = this.#clock.takeStep?.();
     if (step !== undefined) this.#options.log.warn(`the clock of this machine was set by ${Math.round(step)} ms`);
-    if (step !== undefined) this.#offsets.length = this.#offsetCount = 0;
-    // Timeouts and windows are those of the clock before.
+    // Timeouts and windows are those of the clock before, and so is the offset by which the next recorder begins its gaps.
     if (Math.abs(step ?? 0) > STEP_MS_MAX) this.#end('restart');
+    else if (step !== undefined) this.#offsets.length = this.#offsetCount = 0;
     this.#schedule(nowMs);
     const { freeBytes, floorBytes } = this.#options.disk();
     if (freeBytes !== null && freeBytes < floorBytes) {
@@ -424,8 +424,8 @@ export class Recorder {
   #refuse(): void {
     if (!this.#refusesFrames) this.#options.log.warn('the disk does not keep up: frames are lost');
     this.#refusesFrames = true;
-    for (const asset of this.#watched.values())
-      asset.lose(this.#venueMs(this.#clock.nowUs()), 'the disk of the recorder did not keep up');
+    const sinceMs = this.#venueMs(this.#clock.nowUs());
+    for (const asset of this.#watched.values()) asset.lose(sinceMs, 'the disk of the recorder did not keep up');
   }
 
   #noteFirstBook(channel: MarketChannel, id: string, receivedUs: number): void {
@@ -576,7 +576,8 @@ export class Recorder {
     if (this.#problem !== null) return;
     this.#problem = problem;
     this.#options.log.warn(problem);
-    for (const asset of this.#watched.values()) asset.lose(this.#venueMs(this.#clock.nowUs()), problem);
+    const sinceMs = this.#venueMs(this.#clock.nowUs());
+    for (const asset of this.#watched.values()) asset.lose(sinceMs, problem);
     this.#end('failed');
   }
 

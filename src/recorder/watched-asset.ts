@@ -44,7 +44,7 @@ export class WatchedAsset {
     return this.#loss;
   }
 
-  /** Messages may be missing from a time of arrival on, until the next whole book. The first loss counts. */
+  /** Messages may be missing from a time of the venue on, until the next whole book. The first loss counts. */
   lose(sinceMs: InstantMs, reason: string): void {
     // Without a book nothing has been recorded yet.
     if (this.firstBookUs === undefined) return;
