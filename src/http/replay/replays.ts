@@ -28,8 +28,6 @@ const REPLAYS = '/v1/replays';
 const JSON_BODY = { parse: 'none' } as const;
 /** A field of a form that is not a text. */
 const LITERAL = /^(?:true|false|\d+(?:\.\d+)?)$/;
-/** A button that is pressed again so soon leads to the recording before. */
-const AGAIN_MS = 5000;
 const REPLAY_PATH = t.Object({ replay: PATH.replay });
 
 const ReplayList = dataOf(
@@ -155,8 +153,8 @@ export function replaysController(
       async ({ caller, request, set }) => {
         const { replay: id, recording, change } = formIn(await request.text());
         const replay = owned(caller, id);
-        if (recording === undefined) steer(replay, replayChangeIn(JSON.stringify(change)));
-        else replay.seek(recordingMs(replay, recording === 'previous'));
+        const nowMs = recording === undefined ? undefined : recordingMs(replay, recording);
+        steer(replay, recording === undefined ? replayChangeIn(JSON.stringify(change)) : { nowMs });
         return respond(set, null, { ...NO_STORE, location: '/' }, 303);
       },
       { ...JSON_BODY, detail: { hide: true } },
@@ -188,12 +186,16 @@ function formIn(text: string) {
   return { replay, recording, change: Object.fromEntries(change) };
 }
 
-/** The first record of the recorded market before or after the clock; the clock's instant if there is none. */
-function recordingMs({ clock: { nowMs, span }, recordedSpans }: Replay, isBefore: boolean): InstantMs {
-  const starts = recordedSpans.map(({ fromMs }) => fromMs).filter((ms) => ms >= span.fromMs && ms <= span.toMs);
-  const sorted = starts.sort((a, b) => a - b);
-  const found = isBefore ? sorted.findLast((ms) => ms < nowMs - AGAIN_MS) : sorted.find((ms) => ms > nowMs);
-  return found ?? nowMs;
+/** The first record of the recording that is over by the clock, or begins after it; undefined without one. Throws 'invalid-parameter'. */
+function recordingMs({ clock: { nowMs, span }, recordedSpans }: Replay, which: string): InstantMs | undefined {
+  if (which !== 'previous' && which !== 'next') {
+    throw new DomainError('invalid-parameter', 'recording is neither previous nor next');
+  }
+  const starts = recordedSpans
+    .filter(({ fromMs, toMs }) => (which === 'next' ? fromMs > nowMs : toMs < nowMs))
+    .flatMap(({ fromMs }) => (fromMs >= span.fromMs && fromMs <= span.toMs ? fromMs : []))
+    .sort((a, b) => a - b);
+  return which === 'next' ? starts[0] : starts.at(-1);
 }
 
 function steer(replay: Replay, { nowMs, speed, paused, step }: ClockChange): void {

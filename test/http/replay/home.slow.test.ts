@@ -177,8 +177,11 @@ test('Buttons of the page of a replay move its clock to the recording before or 
   };
   expect(await move('next')).toEqual([303, START_MS + 700_000]);
   expect(await move('next')).toEqual([303, START_MS + 700_000]);
+  clock.seek(START_MS + 710_000);
+  expect(await move('previous')).toEqual([303, START_MS + 700_000]);
   expect(await move('previous')).toEqual([303, BOOK_MS]);
   expect(await move('previous')).toEqual([303, BOOK_MS]);
+  expect(await move('first')).toEqual([400, BOOK_MS]);
 });
 
 test('where keys are needed, no form steers a clock', async () => {
