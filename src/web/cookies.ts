@@ -28,11 +28,12 @@ export function cookiesOf(
   readonly address: string | undefined;
 } {
   const pairs = (request.headers.get('cookie') ?? '').split('; ').map((pair) => pair.split('=', 2));
-  const only = (name: string) => {
-    const values = pairs.filter(([given]) => given === name).map(([, value]) => value);
+  const read = (name: string) => {
+    const sent = (wanted: string) => pairs.filter(([given]) => given === wanted).map(([, value]) => value);
+    const prefixed = sent(name);
+    const values = prefixed.length === 0 && isPlain(publicUrl) ? sent(name.slice(PREFIX.length)) : prefixed;
     return values.length === 1 ? values[0] : undefined;
   };
-  const read = (name: string) => only(name) ?? (isPlain(publicUrl) ? only(name.slice(PREFIX.length)) : undefined);
   const signIn = { session: read(SESSION), attemptToken: read(ATTEMPT), passkeyToken: read(PASSKEY) };
   const address = read(ADDRESS);
   return {
@@ -52,7 +53,7 @@ export function setCookieHeader(cookie: string, { headers }: Request, publicUrl:
   return isSafari && isPlain(publicUrl) ? cookie.slice(PREFIX.length).replace('; Secure', '') : cookie;
 }
 
-/** What sets the session's cookie. As below, undefined removes it. */
+/** The session's cookie. As below, undefined removes it. */
 export const sessionCookie = setterOf(SESSION, SESSION_MS);
 /** For a browser that started a sign-in. */
 export const attemptCookie = setterOf(ATTEMPT, ATTEMPT_MS);

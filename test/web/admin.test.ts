@@ -501,17 +501,18 @@ describe('The pages of administration', () => {
       Account: '<b>@audit.example',
     });
     database.write(() => audit.append({ atMs: NOW_MS + DAY_MS, by: {}, action: 'key.create', accountId: id }));
+    database.write(() => audit.append({ atMs: NOW_MS + DAY_MS, by: {}, action: 'account.link', accountId: id }));
     const days = await admin.open(`/admin/audit?account=${named}`);
     const headings = [...days.text.matchAll(/<th scope="rowgroup"[^>]*>([^<]*)/g)].map(([, day]) => day);
     expect(headings).toEqual(['Tuesday, 2026-06-02', 'Monday, 2026-06-01']);
-    // Sign-ins are pale.
+    // Sign-ins are pale, links into an account are not.
     const looks = [...days.text.matchAll(/<tr( class="quiet")?><td class="kind"/g)].map(([, quiet = '']) =>
       quiet.trim(),
     );
-    expect(looks).toEqual(['', ...looks.slice(1).fill('class="quiet"')]);
+    expect(looks).toEqual(['', '', ...looks.slice(2).fill('class="quiet"')]);
     const ofDay = async (range: string) => (await entries(`?account=${named}&${range}`)).length;
     expect([await ofDay('from=2026-06-02'), await ofDay('to=2026-06-01'), await ofDay('to=2026-05-31')]).toEqual([
-      1, 50, 0,
+      2, 50, 0,
     ]);
     const unknown = await admin.open('/admin/audit?account=nobody@example.com');
     expect(unknown.text).toContain("There is no account 'nobody@example.com'.");

@@ -40,5 +40,7 @@ test('Safari refuses Secure over http, so it gets a cookie without there, which 
   expect([sentTo(safari, PUBLIC), sentTo(chrome, LOCAL), sentTo('', LOCAL)]).toEqual([cookie, cookie, cookie]);
   expect([pair, plain].map((sent) => nextPage(nextIn(sent, LOCAL)))).toEqual(['/account/keys', '/account/keys']);
   expect(nextPage(nextIn(`bookreel-next=/admin; ${pair}`, LOCAL))).toBe('/account/keys');
+  expect(nextPage(nextIn(`${pair}; ${pair}; ${plain}`, LOCAL))).toBe('/account');
+  expect(nextPage(nextIn(`${plain}; ${plain}`, LOCAL))).toBe('/account');
   expect(nextPage(nextIn(plain))).toBe('/account');
 });

@@ -14,8 +14,8 @@ export const AUDIT_LABEL = 'Entries of the audit';
 
 /** Actions that refuse or take away something. */
 const LOSSES = /\.(delete|disable|fail|refund|refused|retire|revoke|wrong-code)$/;
-/** Actions of every day. */
-const ROUTINE = /^(account\.link|session\.(end|end-all|sign-in|sign-out))$/;
+/** What people do every day in their own account. */
+const ROUTINE = /^session\.(end|end-all|sign-in|sign-out)$/;
 
 function Kind({ action }: { readonly action: string }) {
   return <span class={LOSSES.test(action) ? 'badge bad' : 'badge'}>{auditKind(action)}</span>;
@@ -125,7 +125,7 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
         }
         columns={COLUMNS}
         groupOf={({ atMs }) => dayText(atMs)}
-        isQuiet={({ action }) => ROUTINE.test(action)}
+        isQuiet={(entry) => ROUTINE.test(entry.action) && !isForAnother(entry)}
         empty={unknown === undefined ? 'There are no such entries.' : `There is no account '${unknown}'.`}
       />
     </>,
