@@ -39,7 +39,7 @@ const KEYS_A_TURN = 4;
 /** The time that is summed. `fromMs` is rounded down to an interval; an earlier one is moved to 31 days before `toMs` by hour, 400 by day. */
 export function summedTime(range: UsageRange, nowMs: InstantMs): SummedTime {
   const { lengthMs, defaultMs, rangeMsMax } = INTERVALS[range.interval];
-  // A range that begins after now is empty.
+  // A range that begins after the present interval is empty.
   const latestMs = Math.max(nowMs, Math.min(range.fromMs ?? 0, INSTANT_MAX_MS));
   const toMs = Math.min(range.toMs ?? Infinity, latestMs);
   const from = Math.max(Math.min(range.fromMs ?? toMs - defaultMs, toMs), toMs - rangeMsMax, 0);

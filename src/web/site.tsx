@@ -40,8 +40,9 @@ export function accountSite(deps: SiteDeps) {
     } catch (error) {
       // A fault of this machine is logged by the service, and its message is not shown.
       if (!(error instanceof DomainError) || isServerFault(error)) throw error;
-      const person = service.sessions.find(cookiesOf(request, service.publicUrl).session);
-      return responseOf(set, refusal(error, pathOf(request), person?.account.email), request, service.publicUrl);
+      const { session } = error.message in LACKS ? cookiesOf(request, service.publicUrl) : {};
+      const email = service.sessions.find(session)?.account.email;
+      return responseOf(set, refusal(error, pathOf(request), email), request, service.publicUrl);
     }
   };
   const byAnyone = (routes: typeof SIGN_IN_PAGES) =>
@@ -110,7 +111,7 @@ const LACKS: Readonly<Record<string, readonly [title: string, href: string, wayO
   [NO_PASSKEY]: ['You need a passkey', '/account/settings', 'Your settings'],
 };
 
-/** A sentence, and a link to the page where the person can go on. `email`: the account that is signed in. */
+/** A sentence, and a link to the page where the person can go on. `email`: the account that lacks something. */
 function refusal(error: DomainError, path: string, email: string | undefined): Answer {
   if (error instanceof UnfinishedSignIn) {
     return redirect('/sign-in/passkey', passkeyCookie(error.token));
@@ -129,7 +130,7 @@ function refusal(error: DomainError, path: string, email: string | undefined): A
     <div class="empty">
       <p role="alert">{errorSentence(error)}</p>
       {isSpent && <p class="quiet">{`A ${secret} works once, for 15 minutes, and only as a whole.`}</p>}
-      {lacks !== undefined && (
+      {email !== undefined && (
         <p class="quiet">
           You are signed in as <strong>{email}</strong>.
         </p>
@@ -141,7 +142,7 @@ function refusal(error: DomainError, path: string, email: string | undefined): A
         <a class="button" href="/">
           Start page
         </a>
-        {lacks !== undefined && <Form action="/sign-out" button="Use another account" />}
+        {email !== undefined && <Form action="/sign-out" button="Use another account" />}
       </div>
     </div>,
     statusOf(error),

@@ -17,6 +17,7 @@ export function Ladders({ explorer, shown }: MarketContent) {
           Levels{' '}
           <select
             class="input"
+            // Preact compares it with the text of the browser: a number would be set again in each frame.
             value={`${state.depth.value}`}
             onChange={({ currentTarget }) => {
               state.depth.value = Number(currentTarget.value);

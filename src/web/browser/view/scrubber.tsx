@@ -55,6 +55,7 @@ export function Scrubber({ explorer, shown, plot }: PlottedContent) {
               class="input"
               aria-label="Speed"
               hidden={isFollowing}
+              // Preact compares it with the text of the browser: a number would be set again in each frame.
               value={`${playback.speed.value}`}
               onChange={({ currentTarget }) => {
                 playback.speed.value = Number(currentTarget.value);
