@@ -130,3 +130,12 @@ function expectProblem(reply: Reply, label: string): void {
     expect(['path', 'query'], label).toContain(issue.in);
   }
 }
+
+/** Asks again if the window of the limit ends between the first answer and the last one. */
+export async function inOneWindow<
+  Answer extends { readonly headers: { get(name: string): string | null | undefined } },
+>(ask: () => Promise<readonly Answer[]>): Promise<readonly Answer[]> {
+  const answers = await ask();
+  const resets = new Set(answers.map(({ headers }) => headers.get('x-ratelimit-reset')));
+  return resets.size === 1 ? answers : await ask();
+}
