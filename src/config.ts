@@ -239,20 +239,20 @@ export const SETTINGS = {
     flag: '--sign-up-domains <list>',
     type: 'list',
     fallback: 'none',
-    about: 'e-mail domains of --sign-up invited, without their subdomains',
+    about: 'email domains of --sign-up invited, without their subdomains',
     read: (text) => new Set(unless('none', text, (list) => itemsOf(list).map(emailDomain)) ?? []),
   },
-  /** A URL; undefined: the service sends no mail. */
+  /** A URL; undefined: the service sends no email. */
   smtpUrl: {
     flag: '--smtp-url <url>',
     fallback: 'none',
-    about: 'mail server for sign-in by e-mail, like smtp://user@mail.example.com:587 or smtps://mail.example.com',
+    about: 'mail server for sign-in by email, like smtp://user@mail.example.com:587 or smtps://mail.example.com',
     read: (text) => unless('none', text, smtpServer),
   },
   smtpSender: {
     flag: '--smtp-sender <address>',
     fallback: 'none',
-    about: 'address that the mails are from',
+    about: 'address that the emails are from',
     read: (text) => unless('none', text, address),
   },
   /** A path; undefined: no password. */
@@ -444,13 +444,13 @@ function oneOf<Name extends string>(names: readonly Name[]): (text: string) => N
 
 function emailDomain(text: string): string {
   if (isDomain(text)) return text.toLowerCase();
-  throw new InvalidArgumentError(`'${text}' is not the domain of e-mail addresses, like example.com.`);
+  throw new InvalidArgumentError(`'${text}' is not the domain of email addresses, like example.com.`);
 }
 
 function address(text: string): string {
   const parsed = parseEmailAddress(text);
   if (parsed !== undefined) return parsed;
-  throw new InvalidArgumentError('It must be an e-mail address like bookreel@example.com.');
+  throw new InvalidArgumentError('It must be an email address like bookreel@example.com.');
 }
 
 function smtpServer(text: string): URL {

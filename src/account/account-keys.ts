@@ -30,12 +30,12 @@ export function keysOf({ database, apiKeys }: Registry, usage: Usage, accountId:
   return keys.reverse().map((key) => ({ ...key, lastUsedMs: lastUses.get(key.id) }));
 }
 
-/** A new key, and the e-mail address of the account that owns it. */
+/** A new key, and the email address of the account that owns it. */
 export type KeyRequest = Omit<NewKey, 'accountId'> & { readonly account: string };
 
 /**
  * Creates a key by a command, and its account when it is new. Throws 'invalid-parameter' for an unknown or retired tier, an account that
- * is not an e-mail address, an unprintable name, or an end in the past, 'conflict' for an account that is disabled or has too many keys.
+ * is not an email address, an unprintable name, or an end in the past, 'conflict' for an account that is disabled or has too many keys.
  */
 export function createKey(
   registry: Registry,

@@ -12,7 +12,7 @@ interface SignInRequest {
   readonly isNew: boolean;
 }
 
-/** The mail with the link and the code of a sign-in. */
+/** The email with the link and the code of a sign-in. */
 export function signInMail({ email, link, code, publicUrl, provider, isNew }: SignInRequest): Mail {
   const { host } = new URL(publicUrl);
   const further = isNew
@@ -25,9 +25,9 @@ export function signInMail({ email, link, code, publicUrl, provider, isNew }: Si
   return mailOf(email, `Sign in to bookreel at ${host}`, [
     intro,
     { link },
-    'Or type this code in the browser in which you asked for this mail:',
+    'Or type this code in the browser in which you asked for this email:',
     { code },
-    'The link and the code work once, for 15 minutes. If you did not ask for this mail, ignore it, and give the code to nobody.',
+    'The link and the code work once, for 15 minutes. If you did not ask for this email, ignore it, and give the code to nobody.',
   ]);
 }
 
@@ -38,39 +38,39 @@ interface AddressChange {
   readonly publicUrl: string;
 }
 
-/** The mail to the new address of an account, with the link that changes the address. */
+/** The email to the new address of an account, with the link that changes the address. */
 export function confirmationMail({ from, to, link, publicUrl }: AddressChange): Mail {
   const { host } = new URL(publicUrl);
   return mailOf(to, `Confirm your new address for bookreel at ${host}`, [
     `Open this link in a browser that is signed in as ${from}. From then on you sign in to bookreel at ${host} as ${to}:`,
     { link },
-    'It works once, for 15 minutes. If you did not ask for this mail, ignore it.',
+    'It works once, for 15 minutes. If you did not ask for this email, ignore it.',
   ]);
 }
 
-/** The mail to an address that has an account already. It does not name the account that wants the address. */
+/** The email to an address that has an account already. It does not name the account that wants the address. */
 export function takenMail({ to, publicUrl }: Pick<AddressChange, 'to' | 'publicUrl'>): Mail {
   const { host } = new URL(publicUrl);
   return mailOf(to, `Your address at bookreel at ${host}`, [
     `Somebody who is signed in to bookreel at ${host} wanted to use ${to} for another account. This address has an account already, so nothing was changed. If it was you, sign in to the account of this address here:`,
     { link: `${publicUrl}/sign-in` },
-    'If it was not you, ignore this mail.',
+    'If it was not you, ignore this email.',
   ]);
 }
 
 /**
- * The mails about a changed address, to both, with the link that undoes it. The one to the former address does not name the new one: the
+ * The emails about a changed address, to both, with the link that undoes it. The one to the former address does not name the new one: the
  * former may belong to somebody else now.
  */
 export function changedMails({ from, to, link, publicUrl }: AddressChange): Mail[] {
   const { host } = new URL(publicUrl);
   const subject = `Your address at bookreel at ${host} was changed`;
-  const former = `The account ${from} of bookreel at ${host} has another e-mail address now. You cannot sign in to it as ${from} any more.`;
+  const former = `The account ${from} of bookreel at ${host} has another email address now. You cannot sign in to it as ${from} any more.`;
   const present = `You sign in to bookreel at ${host} as ${to} from now on, not as ${from}.`;
   return [mailOf(from, subject, [former, ...undoParts(link)]), mailOf(to, subject, [present, ...undoParts(link)])];
 }
 
-/** The mail about a linked identity of a provider, with the link that undoes it. */
+/** The email about a linked identity of a provider, with the link that undoes it. */
 export function linkedMail(email: string, provider: string, link: string, publicUrl: string): Mail {
   const { host } = new URL(publicUrl);
   return mailOf(email, `${provider} signs in to bookreel at ${host}`, [
@@ -79,7 +79,7 @@ export function linkedMail(email: string, provider: string, link: string, public
   ]);
 }
 
-/** The mail about a new passkey, with the link that undoes it. */
+/** The email about a new passkey, with the link that undoes it. */
 export function passkeyMail(email: string, name: string, link: string, publicUrl: string): Mail {
   const { host } = new URL(publicUrl);
   return mailOf(email, `A passkey signs in to bookreel at ${host}`, [
@@ -88,7 +88,7 @@ export function passkeyMail(email: string, name: string, link: string, publicUrl
   ]);
 }
 
-/** The end of a mail about a change of how a person signs in. */
+/** The end of an email about a change of how a person signs in. */
 function undoParts(link: string) {
   return [
     'All other browsers were signed out. If you did not do this, open the following link within 7 days. It undoes this and all later changes of how the account signs in, and signs out all browsers:',
@@ -96,21 +96,21 @@ function undoParts(link: string) {
   ];
 }
 
-/** The mail about a change in the settings that no link undoes. `what`: a sentence without its full stop. */
+/** The email about a change in the settings that no link undoes. `what`: a sentence without its full stop. */
 export function settingMail(email: string, what: string, publicUrl: string): Mail {
   const { host } = new URL(publicUrl);
   return mailOf(email, `A setting of your account at bookreel at ${host} was changed`, [
     `${what} in the settings of the account ${email} of bookreel at ${host}.`,
-    'If you did not do this, sign in by mail and sign out all browsers here:',
+    'If you did not do this, sign in by email and sign out all browsers here:',
     { link: `${publicUrl}/account/sessions` },
   ]);
 }
 
-/** The mail to the address that an account had until changes of it were undone. It does not name the present one. */
+/** The email to the address that an account had until changes of it were undone. It does not name the present one. */
 export function undoneMail(email: string, publicUrl: string): Mail {
   const { host } = new URL(publicUrl);
   return mailOf(email, `Changes of your account at bookreel at ${host} were undone`, [
-    `The link in a mail was used to undo changes of how the account ${email} of bookreel at ${host} signs in. All its browsers are signed out.`,
+    `The link in an email was used to undo changes of how the account ${email} of bookreel at ${host} signs in. All its browsers are signed out.`,
     'If you did not do this, tell the operator of this service.',
   ]);
 }
@@ -120,7 +120,7 @@ interface AdminChanges extends Pick<AddressChange, 'to' | 'publicUrl'> {
   readonly sentences: readonly string[];
 }
 
-/** The mail to the owner of an account about what an admin did with it. */
+/** The email to the owner of an account about what an admin did with it. */
 export function adminChangesMail({ to, sentences, publicUrl }: AdminChanges): Mail {
   const { host } = new URL(publicUrl);
   return mailOf(to, `An admin changed your account at ${host}`, [
@@ -130,7 +130,7 @@ export function adminChangesMail({ to, sentences, publicUrl }: AdminChanges): Ma
   ]);
 }
 
-/** The mail to a buyer after a purchase, or before its end. */
+/** The email to a buyer after a purchase, or before its end. */
 export function buyerMail(due: DueMail, publicUrl: string): Mail {
   const { occasion, email, tier, priceCents, quoteId, startsMs, endsMs } = due;
   const { host } = new URL(publicUrl);

@@ -293,7 +293,7 @@ export function removePasskey(change: Change, accountId: number, id: string): vo
   });
 }
 
-/** Deletes what is kept of an account's passkeys, so that no link in a mail gives a removed one back. */
+/** Deletes what is kept of an account's passkeys, so that no link in an email gives a removed one back. */
 export function forgetRemovedPasskeys({ registry: { database, secret } }: Change, accountId: number): void {
   database.write(() => new Passkeys(database, secret).undoSince(accountId, 0));
 }

@@ -29,7 +29,7 @@ export interface AccountSettings {
   /** The command that prints a sign-in link. */
   readonly linkCommand: (publicUrl: string) => string;
   readonly signUp: SignUp;
-  /** Undefined: the service sends no mail. */
+  /** Undefined: the service sends no email. */
   readonly mail: MailServerSettings | undefined;
   readonly providers: readonly ProviderSettings[];
   /** `required`: admins reach their pages only with a session by passkey. */
@@ -79,17 +79,17 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     get publicUrl() {
       return publicUrl();
     },
-    /** A command that prints a sign-in link, for the pages of a service that sends no mail. */
+    /** A command that prints a sign-in link, for the pages of a service that sends no email. */
     get linkCommand() {
       return linkCommand(publicUrl());
     },
     /** A one-time link that signs in to the account. Throws 'forbidden' for a disabled account. */
     createLink: (account: Account, by: AuditActor) =>
       createLink({ stores, clock, publicUrl: publicUrl() }, account, by),
-    /** Mails the owner of an account what an admin did with it, in sentences. Nothing if the service sends no mail. */
+    /** Mails the owner of an account what an admin did with it, in sentences. Nothing if the service sends no email. */
     mailOwner: (email: string, sentences: readonly string[]) =>
       outbox?.send(adminChangesMail({ to: email, sentences, publicUrl: publicUrl() }), clock() + DAY_MS),
-    /** Mails buyers their receipts, and that their last paid term ends soon. Nothing if the service sends no mail. */
+    /** Mails buyers their receipts, and that their last paid term ends soon. Nothing if the service sends no email. */
     mailBuyers: () => {
       for (const due of outbox === undefined ? [] : paymentMails.take(clock())) {
         outbox?.send(buyerMail(due, publicUrl()), clock() + DAY_MS);
@@ -106,11 +106,11 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     linkedProviders,
     /** Tries mails again that the mail server did not take. */
     retryMails: async () => await outbox?.retry(),
-    /** Mails that wait for the mail server; `withStored`: also those that any process of this service tries again. */
+    /** Emails that wait for the mail server; `withStored`: also those that any process of this service tries again. */
     waitingMails: (withStored: boolean) => (withStored ? outbox?.waiting : outbox?.waitingHere) ?? 0,
-    /** The numbers of mails since the start that were sent, failed, were refused or expired. */
+    /** The numbers of emails since the start that were sent, failed, were refused or expired. */
     mailCounts: (): Readonly<Record<string, number>> => outbox?.counts ?? {},
-    /** Settles when no mail waits any more. */
+    /** Settles when no email waits any more. */
     drained: async () => outbox?.drained(),
     close: async () => {
       outbox?.close();

@@ -11,7 +11,7 @@ export interface Change {
   readonly actor?: SignedIn | undefined;
   /** The user of this machine who runs the command. */
   readonly operatingUser?: string | undefined;
-  /** Gets the entries of the change, for a mail to the owner of the account. */
+  /** Gets the entries of the change, for an email to the owner of the account. */
   readonly entries?: Pick<AuditEntry, 'action' | 'detail'>[];
 }
 

@@ -14,11 +14,11 @@ import { admitsNew } from './sign-up.ts';
 import type { UndoableChanges } from './undoable-changes.ts';
 import { usableAttempt } from './usable-attempt.ts';
 
-/** The page that a link in a mail leads to. */
+/** The page that a link in an email leads to. */
 const LINK_PAGE = '/account/settings/link';
 
 /**
- * Changes the address of an account, by a link in a mail to the new address. The link works once, within 15 minutes, only for the person
+ * Changes the address of an account, by a link in an email to the new address. The link works once, within 15 minutes, only for the person
  * who asked (in any browser in which that person is signed in), and only while the account has the same address: otherwise a person who
  * opens the link of a stranger would give their address to the stranger's account.
  */
@@ -32,9 +32,9 @@ export class EmailChange {
   }
 
   /**
-   * Sends the mail with the link. If the address has an account already, the mail says so, and the answer is the same. Throws 'sign-in-again',
+   * Sends the email with the link. If the address has an account already, the email says so, and the answer is the same. Throws 'sign-in-again',
    * 'invalid-parameter', 'forbidden' for an address that the service does not allow, 'rate-limited', 'busy', and 'not-found' when the
-   * service sends no mail.
+   * service sends no email.
    */
   ask(person: SignedIn, typed: string, client: string): void {
     const { account } = person;
@@ -67,7 +67,7 @@ export class EmailChange {
       refuseTooManyOf(client, attempts, nowMs);
       refuseTooManyTo(email, attempts, nowMs);
       if (isDailyLimitReached(attempts, nowMs)) {
-        throw new DomainError('rate-limited', 'this service sends no more mails today: try again tomorrow', {
+        throw new DomainError('rate-limited', 'this service sends no more emails today: try again tomorrow', {
           retryAfterSeconds: 86_400,
         });
       }
@@ -88,7 +88,7 @@ export class EmailChange {
 
   /**
    * Changes the address, as a change that can be undone; identities of providers stay. `device`: the value of that cookie. Throws as `look` and
-   * `UndoableChanges.record` do, 'conflict' if another account got the address meanwhile, and 'not-found' when the service sends no mail.
+   * `UndoableChanges.record` do, 'conflict' if another account got the address meanwhile, and 'not-found' when the service sends no email.
    */
   redeem(person: SignedIn, link: string, device?: string): Account {
     const { stores, clock } = this.#deps;
@@ -120,7 +120,7 @@ export class EmailChange {
   #outbox(): Outbox {
     const { outbox } = this.#deps;
     if (outbox === undefined) {
-      throw new DomainError('not-found', 'this service sends no mail: ask its operator to change your address');
+      throw new DomainError('not-found', 'this service sends no email: ask its operator to change your address');
     }
     outbox.refuseWhenFull();
     return outbox;

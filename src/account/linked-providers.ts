@@ -10,7 +10,7 @@ import type { UndoableChanges } from './undoable-changes.ts';
 
 type Provider = Pick<OidcProvider, 'name' | 'issuer'>;
 
-/** Links identities of providers to the account of a signed-in person, and unlinks them. The account gets a mail about each. */
+/** Links identities of providers to the account of a signed-in person, and unlinks them. The account gets an email about each. */
 export class LinkedProviders {
   readonly #deps: Omit<SignInDeps, 'sessions'>;
   readonly #changes: UndoableChanges;
@@ -50,7 +50,7 @@ export class LinkedProviders {
 
   /**
    * Unlinks an identity. Throws 'sign-in-again', 'not-found' for one that is not linked to the account, and 'conflict' for the last way
-   * in to an account of a service that sends no mail.
+   * in to an account of a service that sends no email.
    */
   unlink(person: SignedIn, { issuer, subject }: Identity): void {
     const { stores, clock, outbox, publicUrl } = this.#deps;
@@ -68,7 +68,7 @@ export class LinkedProviders {
         passkeys.ofAccount(id).length === 0;
       if (outbox === undefined && isLast) {
         const sentence =
-          'this is your only way to sign in, since this service sends no mail: link another provider or add a passkey first';
+          'this is your only way to sign in, since this service sends no email: link another provider or add a passkey first';
         throw new DomainError('conflict', sentence);
       }
       const detail = { issuer, subject };

@@ -1,3 +1,4 @@
+import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import { DAY_MS, HOUR_MS } from '../domain/usage.ts';
 import type { SignInAttempt, SignInAttempts } from '../store/sign-in-attempts.ts';
@@ -5,7 +6,7 @@ import type { SignInAttempt, SignInAttempts } from '../store/sign-in-attempts.ts
 /*
  * Limits count what a requester does: nobody uses up those of another person. Sign-ins that succeeded do not count.
  *
- * Requests for mails are refused by client, by network, and by network and address together. Mails to one address are limited for all
+ * Requests for emails are refused by client, by network, and by network and address together. Emails to one address are limited for all
  * strangers together, silently, since a refusal would show who has an account: above the limit a known person still gets one whenever no
  * unused link of the last 10 minutes is in the mailbox. So the mailbox always has a link that is valid for 5 minutes or more, and links
  * work in every browser: a flood from any number of networks keeps nobody out, and is at most 6 mails an hour.
@@ -18,12 +19,12 @@ import type { SignInAttempt, SignInAttempts } from '../store/sign-in-attempts.ts
 const CLIENT_ATTEMPTS_PER_HOUR = 20;
 const NETWORK_ATTEMPTS_PER_HOUR = 100;
 const DEVICE_ATTEMPTS_PER_HOUR = 20;
-/** Attempts of a network with one e-mail address, and mails that all unknown browsers cause to it. */
+/** Attempts of a network with one email address, and emails that all unknown browsers cause to it. */
 const ADDRESS_ATTEMPTS_PER_HOUR = 5;
 const ADDRESS_ATTEMPTS_PER_DAY = 20;
 /** A known person has a link that is not older: it is valid for 15 minutes. */
 const LINK_AGE_MS = 10 * 60_000;
-/** After this number of mails of the service, addresses without an account get none. */
+/** After this number of emails of the service, addresses without an account get none. */
 const MAILS_PER_DAY = 2000;
 /** Wrong codes a day of all unknown browsers with an address, of a network, and of a browser that signed in before. */
 const ADDRESS_GUESSES_PER_DAY = 20;
@@ -38,7 +39,7 @@ export function refuseTooManyOf(client: string, attempts: SignInAttempts, nowMs:
   const sinceMs = nowMs - HOUR_MS;
   if (device !== undefined) {
     if (attempts.countByDevice(device, sinceMs) < DEVICE_ATTEMPTS_PER_HOUR) return;
-    throw tooMany('in this browser: use the last mail, or try again in an hour', HOUR_MS);
+    throw tooMany('in this browser: use the last email, or try again in an hour', HOUR_MS);
   }
   const isBelow =
     attempts.countByClient(client, sinceMs) < CLIENT_ATTEMPTS_PER_HOUR &&
@@ -46,7 +47,7 @@ export function refuseTooManyOf(client: string, attempts: SignInAttempts, nowMs:
   if (!isBelow) throw tooMany('from your network: try again in an hour', HOUR_MS);
 }
 
-/** Throws 'rate-limited' when a network has asked for too many mails to an address, whether or not it has an account. */
+/** Throws 'rate-limited' when a network has asked for too many emails to an address, whether or not it has an account. */
 export function refuseTooManyWith(email: string, client: string, attempts: SignInAttempts, nowMs: number): void {
   refuseTooMany((sinceMs) => attempts.countWith(email, client, sinceMs), nowMs);
 }
@@ -58,14 +59,14 @@ export function refuseTooManyTo(email: string, attempts: SignInAttempts, nowMs: 
 
 function refuseTooMany(count: (sinceMs: number) => number, nowMs: number): void {
   if (count(nowMs - HOUR_MS) >= ADDRESS_ATTEMPTS_PER_HOUR) {
-    throw tooMany('with this address: use the last mail, or try again in an hour', HOUR_MS);
+    throw tooMany('with this address: use the last email, or try again in an hour', HOUR_MS);
   }
   if (count(nowMs - DAY_MS) >= ADDRESS_ATTEMPTS_PER_DAY) {
     throw tooMany('with this address today: try again tomorrow', DAY_MS);
   }
 }
 
-/** Returns true if an unknown browser may cause a mail to an address. `isKnown`: it has an account. */
+/** Returns true if an unknown browser may cause an email to an address. `isKnown`: it has an account. */
 export function isMailDue(email: string, isKnown: boolean, attempts: SignInAttempts, nowMs: number): boolean {
   const isBelow =
     attempts.countMailsTo(email, nowMs - HOUR_MS, false) < ADDRESS_ATTEMPTS_PER_HOUR &&
@@ -73,7 +74,7 @@ export function isMailDue(email: string, isKnown: boolean, attempts: SignInAttem
   return isBelow || (isKnown && !attempts.hasMailSince(email, nowMs - LINK_AGE_MS));
 }
 
-/** Returns true when the service has sent so many mails in a day that addresses without an account get none. */
+/** Returns true when the service has sent so many emails in a day that addresses without an account get none. */
 export function isDailyLimitReached(attempts: SignInAttempts, nowMs: number): boolean {
   return attempts.countMailed(nowMs - DAY_MS) >= MAILS_PER_DAY;
 }
@@ -88,13 +89,16 @@ export function refuseTooManyGuesses(attempt: SignInAttempt, attempts: SignInAtt
   ];
   const reached = limits.find(([isReached]) => isReached);
   if (reached !== undefined) {
-    throw limited(`too many wrong codes were typed ${reached[1]} today: use the link in the mail`, DAY_MS);
+    throw limited(`too many wrong codes were typed ${reached[1]} today: use the link in the email`, DAY_MS);
   }
   const pauseMs = Math.min(PAUSE_MS * 2 ** (own.count - 1), PAUSE_MS_MAX);
   const leftMs = (own.lastMs ?? Number.NEGATIVE_INFINITY) + pauseMs - nowMs;
   if (leftMs <= 0) return;
   const seconds = Math.ceil(leftMs / 1000);
-  throw limited(`wait ${seconds} s before the next code, or use the link in the mail`, seconds * 1000);
+  throw limited(
+    `wait ${countText(seconds, 'second')} before you type the next code, or use the link in the email`,
+    seconds * 1000,
+  );
 }
 
 function tooMany(rest: string, retryAfterMs: number): DomainError {

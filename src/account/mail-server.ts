@@ -6,7 +6,7 @@ import type { Mail } from './mail.ts';
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 20_000;
-/** A server that takes 0.8 s for a mail sends 200 in 32 s. */
+/** A server that takes 0.8 s for an email sends 200 in 32 s. */
 export const CONNECTIONS_MAX = 5;
 
 export interface MailServerSettings {
@@ -23,7 +23,7 @@ export class MailServer {
   readonly #options;
   #transport: Promise<Transporter> | undefined;
 
-  /** Throws 'invalid-parameter' when the password cannot be read. Connects with the first mail. */
+  /** Throws 'invalid-parameter' when the password cannot be read. Connects with the first email. */
   constructor({ url, sender, passwordFile }: MailServerSettings) {
     const secure = url.protocol === 'smtps:';
     this.#sender = sender;

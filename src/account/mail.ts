@@ -1,4 +1,4 @@
-/** A mail to one address in canonical spelling (domain/email-address.ts). */
+/** An email to one address in canonical spelling (domain/email-address.ts). */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
@@ -9,7 +9,7 @@ export interface Mail {
 /** A paragraph: a text, the URL of a link, or a code to type. */
 type Part = string | { readonly link: string } | { readonly code: string };
 
-/** A mail as text and as HTML. It loads nothing: no images, fonts or counters. */
+/** An email as text and as HTML. It loads nothing: no images, fonts or counters. */
 export function mailOf(to: string, subject: string, parts: readonly Part[]): Mail {
   return {
     to,

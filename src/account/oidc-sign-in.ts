@@ -19,7 +19,7 @@ type Deps = Pick<SignInDeps, 'stores' | 'clock' | 'publicUrl' | 'sessions'>;
 /** The end of a sign-in at a provider. Empty: the identity was linked. */
 export interface OidcEnd {
   readonly session?: NewSession;
-  /** The value of a new cookie, for a person who has to prove the address by mail. */
+  /** The value of a new cookie, for a person who has to prove the address by email. */
   readonly attemptToken?: string;
 }
 
@@ -88,7 +88,7 @@ export class OidcSignIn {
     const { identity, email: stated, isEmailVerified, provedMs } = await provider.identify(callback, secrets);
     // The session of a person who links has a recent proof, so a provider need not state its own.
     if (purpose !== undefined && !isRecent(purpose === 'link' ? (provedMs ?? clock()) : provedMs, clock())) {
-      const sentence = `${name} does not show that you signed in there just now: sign out there and try again, or sign in by mail to confirm that it is you`;
+      const sentence = `${name} does not show that you signed in there just now: sign out there and try again, or sign in by email to confirm that it is you`;
       throw new DomainError('forbidden', sentence);
     }
     if (purpose === 'link') {
@@ -110,14 +110,14 @@ export class OidcSignIn {
     if (stated === undefined) {
       throw new DomainError(
         'forbidden',
-        `${name} did not state your e-mail address: allow that there, or sign in another way`,
+        `${name} did not state your email address: allow that there, or sign in another way`,
       );
     }
     const email = parseEmailAddress(stated);
     if (email === undefined || isOfProgram(email)) {
       throw new DomainError(
         'forbidden',
-        `${name} states an e-mail address that this service does not accept: use another one there, or sign in another way`,
+        `${name} states an email address that this service does not accept: use another one there, or sign in another way`,
       );
     }
     if (isEmailVerified) {

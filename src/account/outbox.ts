@@ -5,19 +5,19 @@ import type { WaitingMails } from '../store/waiting-mails.ts';
 import type { Mail } from './mail.ts';
 import { CONNECTIONS_MAX } from './mail-server.ts';
 
-/** Mails to people with accounts. */
+/** Emails to people with accounts. */
 const WAITING_MAX = 1000;
-/** Mails to addresses without an account, of all networks and of one. */
+/** Emails to addresses without an account, of all networks and of one. */
 const STRANGERS_MAX = 200;
 const STRANGERS_PER_NETWORK_MAX = 20;
-/** Pauses before the second try and later ones. Then the mail is stored. */
+/** Pauses before the second try and later ones. Then the email is stored. */
 const PAUSES_MS = [2_000, 15_000, 60_000];
 /** The pause before the next one. */
 const STORED_PAUSE_MS = 5 * 60_000;
-/** The first try begins so long after the request, at random: the requests after it do not show whether a mail is sent. */
+/** The first try begins so long after the request, at random: the requests after it do not show whether an email is sent. */
 const [DELAY_MS_MIN, DELAY_MS_MAX] = [500, 1500];
 
-/** Mails to people go first. */
+/** Emails to people go first. */
 type Lane = 'people' | 'others';
 
 /** Undefined: nothing is sent, after the same time. */
@@ -37,20 +37,20 @@ export interface OutboxDeps {
 }
 
 /**
- * A queue of mails for the mail server. No request waits for it. Mails to people with accounts go first, and have places of their own:
- * mails to strangers for which there is none are dropped. A mail that is not sent after four tries is logged and stored, and `retry` tries
+ * A queue of emails for the mail server. No request waits for it. Emails to people with accounts go first, and have places of their own:
+ * mails to strangers for which there is none are dropped. An email that is not sent after four tries is logged and stored, and `retry` tries
  * it with growing pauses for 24 hours, unless it is too late before.
  */
 export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #sending = new Map<Sending, Promise<void>>();
-  /** `failed`: tries after which a mail waits; `refused`: mails that the mail server refused for good; `expired`: given up. */
+  /** `failed`: tries after which an email waits; `refused`: mails that the mail server refused for good; `expired`: given up. */
   readonly counts = { sent: 0, failed: 0, refused: 0, expired: 0 };
   /** Undefined while no stored mail is tried. */
   #retrying: Promise<unknown> | undefined;
   /** The last failure. */
   #cause = '';
-  /** The number of mails to people, and that of mails to strangers by network. */
+  /** The number of emails to people, and that of emails to strangers by network. */
   #people = 0;
   readonly #strangers = new Map<string, number>();
   #connections = 0;
@@ -64,12 +64,12 @@ export class Outbox {
   /** Throws 'busy' while mails to people with accounts take all places, whatever address the request has. */
   refuseWhenFull(): void {
     if (this.#people < WAITING_MAX) return;
-    throw new DomainError('busy', 'too many mails wait for the mail server: try again in a few minutes');
+    throw new DomainError('busy', 'too many emails wait for the mail server: try again in a few minutes');
   }
 
   /**
-   * Sends a mail later. No try begins after `untilMs`: the link in it has expired. Undefined takes the same time, and sends nothing.
-   * `stranger`: the network that asked for a mail to an address without an account.
+   * Sends an email later. No try begins after `untilMs`: the link in it has expired. Undefined takes the same time, and sends nothing.
+   * `stranger`: the network that asked for an email to an address without an account.
    */
   send(mail: Mail | undefined, untilMs: number, stranger?: string): void {
     const sent = stranger !== undefined && !this.#hasPlaceFor(stranger) ? undefined : mail;
@@ -84,7 +84,7 @@ export class Outbox {
     this.#sending.set(key, sending);
   }
 
-  /** Mails that wait or are being sent. */
+  /** Emails that wait or are being sent. */
   get waiting(): number {
     return this.waitingHere + this.#deps.stored.count;
   }
@@ -94,7 +94,7 @@ export class Outbox {
     return this.#people + this.#strangersWaiting;
   }
 
-  /** Settles when no mail waits, except stored ones, and none of those is being tried. */
+  /** Settles when no email waits, except stored ones, and none of those is being tried. */
   async drained(): Promise<void> {
     await Promise.all([...this.#sending.values(), this.#retrying?.catch(() => {})]);
   }
@@ -114,7 +114,7 @@ export class Outbox {
     }
   }
 
-  /** Stores the mails that wait: the process ends. One that is being sent may be sent again. */
+  /** Stores the emails that wait: the process ends. One that is being sent may be sent again. */
   close(): void {
     for (const { mail, untilMs } of this.#sending.keys()) {
       if (mail === undefined) continue;
@@ -159,7 +159,7 @@ export class Outbox {
     if (!this.#sending.has(sending)) return;
     const nowMs = clock();
     if (!stored.add(JSON.stringify(mail), untilMs, nowMs + STORED_PAUSE_MS, nowMs)) this.#giveUp('too many wait');
-    else logError(`a mail waits (${this.#cause}) and is tried again for up to 24 hours: check the mail server`);
+    else logError(`an email waits (${this.#cause}) and is tried again for up to 24 hours: check the mail server`);
   }
 
   /** Tries to send a mail. Returns false if it is to be tried again. */
@@ -188,7 +188,7 @@ export class Outbox {
 
   #giveUp(cause: string, end: 'expired' | 'refused' = 'expired'): void {
     this.counts[end] += 1;
-    this.#deps.logError(`a mail was not sent (${cause}): check the mail server`);
+    this.#deps.logError(`an email was not sent (${cause}): check the mail server`);
   }
 
   /** Settles when one of the connections is free, and takes it. */
@@ -199,15 +199,15 @@ export class Outbox {
 }
 
 /**
- * RFC 5321, 4.2.1: replies of 500 and above are final. Only those about the mail: a server that refuses the password, or the connection,
- * refuses every mail until somebody mends it.
+ * RFC 5321, 4.2.1: replies of 500 and above are final. Only those about the email: a server that refuses the password, or the connection,
+ * refuses every email until somebody mends it.
  */
 function isFinal(error: unknown): boolean {
   if (!(error instanceof Error && 'responseCode' in error && 'code' in error)) return false;
   return Number(error.responseCode) >= 500 && (error.code === 'EENVELOPE' || error.code === 'EMESSAGE');
 }
 
-/** Codes only: the server's text may repeat the address or the mail. */
+/** Codes only: the server's text may repeat the address or the email. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;

@@ -18,7 +18,7 @@ import { refuseWithoutPasskey } from './unfinished-sign-in.ts';
 import { type ProvenAttempt, usableAttempt } from './usable-attempt.ts';
 
 export const CODE_DIGITS = 8;
-const TRIED_TOO_OFTEN = `this code was tried ${CODE_TRIES_MAX} times: use the link in the mail, or ask for a new one`;
+const TRIED_TOO_OFTEN = `this code was tried ${CODE_TRIES_MAX} times: use the link in the email, or ask for a new one`;
 
 export interface SignInDeps {
   readonly stores: SignInStores;
@@ -27,11 +27,11 @@ export interface SignInDeps {
   /** Without a slash at its end. Called while a request is served. */
   readonly publicUrl: () => string;
   readonly signUp: SignUp;
-  /** Undefined: the service sends no mail. */
+  /** Undefined: the service sends no email. */
   readonly outbox: Outbox | undefined;
 }
 
-/** An identity of an OIDC provider whose address the person has to prove by mail. */
+/** An identity of an OIDC provider whose address the person has to prove by email. */
 export interface UnprovenIdentity {
   readonly provider: string;
   readonly identity: Identity;
@@ -52,14 +52,14 @@ export class SignIn {
   }
 
   /**
-   * Sends a mail with a link and a code if the address may sign in, and returns the value of a cookie for the browser. The answer and the
-   * rows written are the same for every address; the mail is sent later. Throws 'invalid-parameter' for a malformed address,
-   * 'rate-limited', 'busy' when too many mails wait, and 'not-found' when the service sends no mail. `device`: the value of that cookie.
+   * Sends an email with a link and a code if the address may sign in, and returns the value of a cookie for the browser. The answer and the
+   * rows written are the same for every address; the email is sent later. Throws 'invalid-parameter' for a malformed address,
+   * 'rate-limited', 'busy' when too many emails wait, and 'not-found' when the service sends no email. `device`: the value of that cookie.
    */
   ask(typed: string, client: string, unproven?: UnprovenIdentity, device?: string): string {
     const { stores, clock, outbox, signUp } = this.#deps;
     if (outbox === undefined) {
-      throw new DomainError('not-found', 'this service sends no mail: ask its operator for a sign-in link');
+      throw new DomainError('not-found', 'this service sends no email: ask its operator for a sign-in link');
     }
     const address = emailAddress(typed);
     const [nowMs, publicUrl] = [clock(), this.#deps.publicUrl()];
@@ -135,7 +135,7 @@ export class SignIn {
       if (begun?.email === undefined) {
         throw new DomainError(
           'forbidden',
-          'a code works only in the browser that asked for it: use the link in the mail',
+          'a code works only in the browser that asked for it: use the link in the email',
         );
       }
       const found = usableAttempt(begun, 'code', clock());
@@ -151,7 +151,7 @@ export class SignIn {
     const left = CODE_TRIES_MAX - attempt.codeTries - 1;
     if (left === 0) throw new DomainError('forbidden', TRIED_TOO_OFTEN);
     const remedy =
-      code.length === CODE_DIGITS ? 'compare it with the latest mail' : `type the ${CODE_DIGITS} digits of the mail`;
+      code.length === CODE_DIGITS ? 'compare it with the latest email' : `type the ${CODE_DIGITS} digits of the email`;
     const message = `this code is wrong: ${remedy}; ${left} of ${CODE_TRIES_MAX} tries are left`;
     throw new RefusedField('code', 'forbidden', message);
   }
@@ -173,7 +173,7 @@ export class SignIn {
       if (found === undefined || !isOnlyStated) return found ?? this.#signUp(proven, browser, nowMs);
       throw new DomainError(
         'forbidden',
-        `${email} has an account here: sign in to it by mail or at a linked provider, then link ${method} in its settings`,
+        `${email} has an account here: sign in to it by email or at a linked provider, then link ${method} in its settings`,
       );
     });
     const entered = accountsDatabase.write(() => {

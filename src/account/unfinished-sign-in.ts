@@ -7,7 +7,7 @@ import type { SignInStores } from './sign-in-stores.ts';
 const UNFINISHED_MS = 10 * 60_000;
 const STAMP = /^([^.]*)\.([0-9a-z]{1,11})\.[\w-]{43}$/;
 
-/** The end of a sign-in by mail, link or provider to an account with passkeys. One of them, or a recovery code, finishes it. */
+/** The end of a sign-in by email, link or provider to an account with passkeys. One of them, or a recovery code, finishes it. */
 export class UnfinishedSignIn extends DomainError {
   /** The value of the browser's cookie. */
   readonly token: string;

@@ -49,7 +49,7 @@ export function accountProblems(options: AccountOptions, areAccountsOn: boolean)
       smtpUrl !== undefined && smtpUrl.password !== '',
       '--smtp-url has a password: write that into a file, and name the file with --smtp-password-file',
     ],
-    [!areAccountsOn && smtpUrl !== undefined, '--smtp-url needs --public-url: links in mails begin with it'],
+    [!areAccountsOn && smtpUrl !== undefined, '--smtp-url needs --public-url: links in emails begin with it'],
     [
       !areAccountsOn && oidcProviders.length > 0,
       '--oidc-providers needs --public-url: providers send browsers back to it',

@@ -7,7 +7,7 @@ import type { WebDeps } from '../web/person-page.tsx';
 export type Served = Pick<AppDeps, 'archive' | 'registry'> &
   Pick<AccountServiceDeps, 'activity'> &
   Pick<WebDeps, 'billing' | 'contact'>;
-/** The pages of accounts, and the mails that wait for the mail server. */
+/** The pages of accounts, and the emails that wait for the mail server. */
 export type AccountSite = Awaited<ReturnType<typeof openAccountSite>>;
 
 /** Throws 'invalid-parameter' when the file of a secret cannot be read. A service without accounts loads nothing of this. */

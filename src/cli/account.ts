@@ -35,7 +35,7 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
     examples('account create you@example.com --admin', 'account grant you@example.com --tier pro --until 2027-01-01'),
   );
   const create = addSettings(command.command('create'), 'publicUrl')
-    .argument('<email>', 'e-mail address of the account')
+    .argument('<email>', 'email address of the account')
     .description('create an account')
     .option('--name <text>', 'name of the person or the service')
     .option('--admin', 'the account may see and change all others')
@@ -137,7 +137,7 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
   onChangedAccount(terminal, role, (change, _, wanted) => {
     setRole(change, change.account.id, wanted);
   });
-  const emailAbout = 'change the e-mail address of an account; its keys, sessions and identities stay';
+  const emailAbout = 'change the email address of an account; its keys, sessions and identities stay';
   const email = accountSubcommand('email', emailAbout, 'new@example.com').argument('<new>', 'the new address');
   onChangedAccount(terminal, email, (change, _, typed) => {
     setEmail(change, change.account.id, emailAddress(typed));
@@ -167,7 +167,7 @@ at once.`,
     const shown = (ends.length === 0 ? [''] : ends).map((end) => `account ${name} you@example.com ${end}`.trimEnd());
     return command
       .command(name)
-      .argument('<email>', "e-mail address of the account: see 'bookreel account list'")
+      .argument('<email>', "email address of the account: see 'bookreel account list'")
       .description(description)
       .addHelpText('after', examples(...shown));
   }

@@ -70,9 +70,9 @@ type ServeOptions = OptionsOf<typeof declared>;
 
 /** Maximum time for which a server that stops still answers, and closes each connection with its answer. */
 const LAST_ANSWERS_MS = 500;
-/** How long the last mails may take. */
+/** How long the last emails may take. */
 const MAIL_FLUSH_MS = 3000;
-/** Usage is stored, old sign-ins are deleted and buyers get mails this often: kill -9 loses the usage of this time at most. */
+/** Usage is stored, old sign-ins are deleted and buyers get emails this often: kill -9 loses the usage of this time at most. */
 const FLUSH_MS = 60_000;
 
 function declared() {
@@ -379,7 +379,7 @@ async function listenUntilStopped(
   const deletions = new LoggedDeletions(served.registry, log);
   const flushUsage = () => served.activity.usage.flush(terminal.clock());
   const flush = () => {
-    // Home stores the usage that a node counts, and has the accounts and mails.
+    // Home stores the usage that a node counts, and has the accounts and emails.
     if (node !== undefined) return;
     try {
       flushUsage();
@@ -394,7 +394,7 @@ async function listenUntilStopped(
         .catch((error) => log.error(`mails wait, because they cannot be read: ${causeOf(error)}`));
     } catch (error) {
       // The counts are kept: the next flush stores them.
-      log.error(`usage and mails wait, because a database was not written: ${causeOf(error)}`);
+      log.error(`usage and emails wait, because a database was not written: ${causeOf(error)}`);
     }
   };
   flush();

@@ -92,13 +92,13 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
       metric('gauge', 'bookreel_http_requests_pending', 'Requests without a complete answer.', () => {
         return listener().pendingRequests;
       }),
-      metric('gauge', 'bookreel_mails_waiting', 'Mails that wait for the mail server.', () =>
+      metric('gauge', 'bookreel_mails_waiting', 'Emails that wait for the mail server.', () =>
         site?.sendsMail === true ? [{ value: site.service.waitingMails(link?.isLeading ?? true) }] : [],
       ),
       metric(
         'counter',
         'bookreel_mails_total',
-        'Mails that were sent, refused or given up, and tries that failed.',
+        'Emails that were sent, refused or given up, and tries that failed.',
         () =>
           Object.entries(site?.service.mailCounts() ?? {}).map(([result, value]) => ({ labels: { result }, value })),
       ),

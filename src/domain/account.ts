@@ -53,7 +53,7 @@ const textOrNull = (description: string) => Type.Union([Type.String(), Type.Null
 
 export const AccountResource = Type.Object(
   {
-    email: Type.String({ description: 'E-mail address of the account.' }),
+    email: Type.String({ description: 'Email address of the account.' }),
     name: textOrNull('Name of the account.'),
     tier: TierResource,
     tierEndsAt: instantOrNull(

@@ -18,7 +18,7 @@ export interface ApiKey {
   /** `key_…`; stays the same through rotations. */
   readonly id: string;
   readonly accountId: number;
-  /** The e-mail address of the account. */
+  /** The email address of the account. */
   readonly account: string;
   readonly name: string | undefined;
   /** The tier that the key is pinned to; undefined: it has the tier of its account. */

@@ -32,7 +32,7 @@ export function emailAddress(text: string, what = 'that'): string {
   throw new RefusedField(
     'email',
     'invalid-parameter',
-    `${what} is not an e-mail address: give one like you@example.com, with letters, digits and . _ - + ' before the @`,
+    `${what} is not an email address: give one like you@example.com, with letters, digits and . _ - + ' before the @`,
   );
 }
 

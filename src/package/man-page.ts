@@ -21,7 +21,7 @@ const FILES: readonly (readonly [path: string, about: string])[] = [
   ['/var/lib/bookreel/', 'Data directory of the service.'],
   [
     'bookreel.db, accounts.db, activity.db',
-    'Recordings; tiers, accounts and keys; sessions, usage and mails that wait.',
+    'Recordings; tiers, accounts and keys; sessions, usage and emails that wait.',
   ],
   ['*.db-wal, *.db-shm', 'Parts of these databases: copy them together, or better with backup.'],
   ['*.db.schema-N', 'A copy from before an upgrade.'],

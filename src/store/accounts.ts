@@ -90,7 +90,7 @@ export class Accounts {
     return toAccount(this.#sql.find.get(id));
   }
 
-  /** The account with an e-mail address, whose ASCII letters match in upper or lower case. */
+  /** The account with an email address, whose ASCII letters match in upper or lower case. */
   findByEmail(email: string): Account | undefined {
     return toAccount(this.#sql.findByEmail.get(email));
   }

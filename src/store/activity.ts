@@ -38,7 +38,7 @@ export function openServedActivity(
   return activity;
 }
 
-/** Ends all sessions and sign-ins that were begun, and forgets the browsers that signed in, and the mails that wait. */
+/** Ends all sessions and sign-ins that were begun, and forgets the browsers that signed in, and the emails that wait. */
 export function endSignIns({ database }: Activity): void {
   database.write(() => {
     database.query('DELETE FROM sessions').run();

@@ -3,7 +3,7 @@ import type { PaymentQuote } from '../domain/payment.ts';
 import { DAY_MS } from '../domain/usage.ts';
 import type { Database } from './database.ts';
 
-/** A mail to a buyer that was not sent yet: after a purchase, or some time before the last paid term ends. */
+/** An email to a buyer that was not sent yet: after a purchase, or some time before the last paid term ends. */
 export interface DueMail extends Pick<PaymentQuote, 'priceCents'> {
   readonly occasion: 'receipt' | 'week' | 'day';
   readonly paymentId: string;
@@ -19,7 +19,7 @@ export interface DueMail extends Pick<PaymentQuote, 'priceCents'> {
 const COLUMNS = `p.payment_id AS paymentId, p.quote_id AS quoteId, price_cents AS priceCents, a.email, t.name AS tier`;
 const JOINED = `JOIN payments AS p ON p.payment_id = g.payment_id JOIN payment_quotes AS q ON q.quote_id = p.quote_id
   JOIN accounts AS a ON a.account_id = g.account_id JOIN tiers AS t ON t.tier_id = g.tier_id`;
-/** Addresses of this machine get no mail: those of keys without an account, and of a demo. */
+/** Addresses of this machine get no email: those of keys without an account, and of a demo. */
 const REACHABLE = `a.disabled_ms IS NULL AND a.email NOT LIKE '%@localhost'`;
 const notSent = (occasion: string, endsMs: string) => `NOT EXISTS (SELECT * FROM payment_mails AS m
   WHERE m.payment_id = p.payment_id AND m.occasion = ${occasion} AND m.ends_ms = ${endsMs})`;
@@ -39,12 +39,12 @@ export const LIST_DUE_ENDS = `SELECT ${COLUMNS}, ${OCCASION} AS occasion, starts
     AND (later.source = 'payment' OR o.position >= t.position))
   AND ${notSent(OCCASION, 'g.ends_ms')} LIMIT ?2`;
 
-/** Earlier purchases get no receipt: the service sent no mail then. */
+/** Earlier purchases get no receipt: the service sent no email then. */
 const RECEIPT_MS = DAY_MS;
 /** The others follow at the next call. */
 const GROUP = 100;
 
-/** The mails about payments that buyers get, each once. */
+/** The emails about payments that buyers get, each once. */
 export class PaymentMails {
   readonly #database: Database;
   readonly #sql;

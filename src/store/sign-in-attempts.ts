@@ -210,7 +210,7 @@ export class SignInAttempts {
     this.#sql.markUsed.run(nowMs, id);
   }
 
-  /** Stops counting the answer of a provider in a browser that has signed in. A request for a mail counts until it is used. Within a write. */
+  /** Stops counting the answer of a provider in a browser that has signed in. A request for an email counts until it is used. Within a write. */
   forgive(browser: string): void {
     this.#sql.forgive.run(this.#digest('sign-in-browser', browser));
   }
@@ -244,7 +244,7 @@ export class SignInAttempts {
     return this.#sql.countByNetwork.get(this.#networkDigest(client), sinceMs)!.count;
   }
 
-  /** The same with an e-mail address, from the network of a client address. */
+  /** The same with an email address, from the network of a client address. */
   countWith(email: string, client: string, sinceMs: number): number {
     return this.#sql.countWith.get(this.#baseDigest(email), sinceMs, this.#networkDigest(client))!.count;
   }
@@ -254,7 +254,7 @@ export class SignInAttempts {
     return this.#sql.countByDevice.get(this.#digest('sign-in-device', device), sinceMs)!.count;
   }
 
-  /** The number of mails that unknown browsers caused to an address in all spellings after `sinceMs`, without those of sign-ins that succeeded. */
+  /** The number of emails that unknown browsers caused to an address in all spellings after `sinceMs`, without those of sign-ins that succeeded. */
   countMailsTo(email: string, sinceMs: number, isChange: boolean): number {
     return this.#sql.countMailsTo.get(this.#baseDigest(email), sinceMs, isChange ? 1 : 0)!.count;
   }
@@ -264,7 +264,7 @@ export class SignInAttempts {
     return this.#sql.lastMail.get(this.#baseDigest(email), sinceMs, email) !== null;
   }
 
-  /** The number of mails that were sent after `sinceMs`. */
+  /** The number of emails that were sent after `sinceMs`. */
   countMailed(sinceMs: number): number {
     return this.#sql.countMailed.get(sinceMs)!.count;
   }

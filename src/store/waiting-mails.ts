@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
 import { SealedText } from './sealed-text.ts';
 
-/** A mail that the mail server did not take. It is tried until `untilMs`, exclusive. */
+/** An email that the mail server did not take. It is tried until `untilMs`, exclusive. */
 export interface WaitingMail {
   readonly id: number;
   readonly text: string;
@@ -20,7 +20,7 @@ const GROUP = 50;
 export const TAKE_MAILS =
   'SELECT mail_id AS id, sealed, tries, until_ms AS untilMs FROM waiting_mails WHERE next_ms <= ? LIMIT ?';
 
-/** Mails that wait for a next try, across restarts. They are stored encrypted, since their links sign in. */
+/** Emails that wait for a next try, across restarts. They are stored encrypted, since their links sign in. */
 export class WaitingMails {
   readonly #database: Database;
   readonly #seal: SealedText;
@@ -48,7 +48,7 @@ export class WaitingMails {
     return true;
   }
 
-  /** Mails that are due. Each is due again after its next pause, unless it is removed. One of another key secret is removed. */
+  /** Emails that are due. Each is due again after its next pause, unless it is removed. One of another key secret is removed. */
   take(nowMs: InstantMs): WaitingMail[] {
     const find = this.#database.query<WaitingMail & { sealed: Uint8Array; tries: number }, [InstantMs, number]>(
       TAKE_MAILS,

@@ -9,7 +9,7 @@ type Sentence = (detail: AuditDetail) => string;
 
 /** Others are names of providers. */
 const WAYS: Readonly<Record<string, string>> = {
-  email: 'by mail',
+  email: 'by email',
   command: 'by a sign-in link',
   passkey: 'with a passkey',
   'recovery-code': 'with a recovery code',
@@ -83,7 +83,7 @@ export function auditSentence({ action, detail, count = 1 }: Described): string 
   return [action, ...facts].join(', ');
 }
 
-/** The way of a sign-in: `by mail`, `at` a provider. */
+/** The way of a sign-in: `by email`, `at` a provider. */
 export function signInWay(method: Value): string {
   return WAYS[String(method)] ?? `at ${method}`;
 }

@@ -111,25 +111,31 @@ const LACKS: Readonly<Record<string, readonly [title: string, href: string, wayO
   [NO_PASSKEY]: ['You need a passkey', '/account/settings', 'Your settings'],
 };
 
+/** How long, and where, the secrets of an email work. */
+const USES = {
+  link: 'A link works once, for 15 minutes. If you have copied it, check that you have all of it.',
+  code: 'A code works once, for 15 minutes. After five wrong ones only the link in the email works, in any browser.',
+} as const;
+
 /** A sentence, and a link to the page where the person can go on. `email`: the account that lacks something. */
 function refusal(error: DomainError, path: string, email: string | undefined): Answer {
   if (error instanceof UnfinishedSignIn) {
     return redirect('/sign-in/passkey', passkeyCookie(error.token));
   }
   if (error.kind === 'sign-in-again') return redirect('/sign-in', nextCookie(pageAbove(path)));
-  const secret = /^this (link|code) /.exec(error.message)?.[1];
+  const secret = (['link', 'code'] as const).find((one) => error.message.startsWith(`this ${one} `));
   const isSpent = secret !== undefined && path === `/sign-in/${secret}`;
   const lacks = LACKS[error.message];
   const [title, href, wayOn] =
     lacks ??
     (isSpent
       ? [`This ${secret} does not work`, '/sign-in', `Send a new ${secret}`]
-      : ['That did not work', pageAbove(path), 'Try again']);
+      : [error.kind === 'rate-limited' ? 'Please wait' : 'That did not work', pageAbove(path), 'Try again']);
   const shown = formPage(
     title,
     <div class="empty">
       <p role="alert">{errorSentence(error)}</p>
-      {isSpent && <p class="quiet">{`A ${secret} works once, for 15 minutes, and only as a whole.`}</p>}
+      {isSpent && <p class="quiet">{USES[secret]}</p>}
       {email !== undefined && (
         <p class="quiet">
           You are signed in as <strong>{email}</strong>.

@@ -34,7 +34,7 @@ async function kindOf(work: () => unknown): Promise<string> {
   return 'done';
 }
 
-test('A link in a mail to the new address changes the address once, and the former address gets a mail', async () => {
+test('A link in an email to the new address changes the address once, and the former address gets an email', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: mailBy(smtp) });
   const { service, registry } = held;
@@ -137,7 +137,7 @@ test('A link that a conflict refused works when the address is free again', asyn
   expect(service.emailChange.redeem(ada, link).email).toBe(NEW);
 });
 
-test('If a new address has an account, the answer and the row are the same, and no mail names the other account.', async () => {
+test('If a new address has an account, the answer and the row are the same, and no email names the other account.', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: mailBy(smtp) });
   const { service, registry, activity } = held;
@@ -157,7 +157,7 @@ test('If a new address has an account, the answer and the row are the same, and 
   for (const email of [EVE, 'Off@example.com']) {
     const { link, raw } = mails.get(email)!;
     expect([link, raw.replace(/=\r\n/g, '')]).toEqual(['', expect.stringMatching(/has an account already/)]);
-    // The random id of a mail ends like Ada's address once in 4,096 mails.
+    // The random id of an email ends like Ada's address once in 4,096 mails.
     expect(raw.replace(/^Message-ID:.*$/m, '')).not.toContain(ADA);
   }
   const columns = activity
@@ -200,7 +200,7 @@ test('Links of sign-ins change no address, and links of changes sign nobody in',
 test('With invited, a new address needs an admitted domain; closed admits every new address.', async () => {
   await using smtp = await catchMails();
   await using alone = people();
-  expect(await refusal(() => alone.service.emailChange.ask(signedIn(alone), NEW, CLIENT))).toMatch(/sends no mail/);
+  expect(await refusal(() => alone.service.emailChange.ask(signedIn(alone), NEW, CLIENT))).toMatch(/sends no email/);
 
   await using held = people({
     mail: mailBy(smtp),
@@ -226,7 +226,7 @@ test('Changes to an address are limited to 5 an hour, whatever sign-ins a strang
   for (let count = 0; count < 30; count += 1) signIn.ask(NEW, `198.51.${count}.1`);
   for (let count = 0; count < 5; count += 1) emailChange.ask(ada, NEW, CLIENT);
   expect(await refusal(() => emailChange.ask(ada, NEW.toUpperCase(), '203.0.113.9'))).toMatch(
-    /with this address: use the last mail/,
+    /with this address: use the last email/,
   );
   for (let count = 0; count < 15; count += 1) emailChange.ask(ada, `a${count}@example.com`, CLIENT);
   expect(await refusal(() => emailChange.ask(ada, 'last@example.com', CLIENT))).toMatch(/from your network/);
@@ -241,7 +241,7 @@ test('Changes to an address are limited to 5 an hour, whatever sign-ins a strang
   // The same with an account and without.
   signedIn(held, EVE);
   for (const email of ['b@example.com', EVE]) {
-    expect(await refusal(() => emailChange.ask(ada, email, '198.51.100.1'))).toMatch(/sends no more mails today/);
+    expect(await refusal(() => emailChange.ask(ada, email, '198.51.100.1'))).toMatch(/sends no more emails today/);
   }
 });
 

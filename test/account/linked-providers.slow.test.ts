@@ -61,7 +61,7 @@ describe('Providers of an account', () => {
   const identitiesOf = ({ registry }: People, { account }: NewSession) =>
     new Identities(registry.database).ofAccount(account.id).map(({ subject }) => subject);
 
-  test('A signed-in person links an identity: the other sessions end, the other devices are forgotten, and a mail has the link that undoes it.', async () => {
+  test('A signed-in person links an identity: the other sessions end, the other devices are forgotten, and an email has the link that undoes it.', async () => {
     await using held = started();
     const { service, registry } = held;
     const other = signedIn(held);
@@ -157,7 +157,7 @@ describe('Providers of an account', () => {
     expect([identitiesOf(held, ada), identitiesOf(held, eve)]).toEqual([['ada'], []]);
   });
 
-  test('A passkey is a way in too: without mail its account unlinks the last identity.', async () => {
+  test('A passkey is a way in too: without email its account unlinks the last identity.', async () => {
     await using held = started(false);
     const { service, registry } = held;
     const ada = signedIn(held);
@@ -169,7 +169,7 @@ describe('Providers of an account', () => {
     expect(identitiesOf(held, ada)).toEqual([]);
   });
 
-  test('A person unlinks an identity after a recent sign-in; the last way in to an account of a service without mail stays.', async () => {
+  test('A person unlinks an identity after a recent sign-in; the last way in to an account of a service without email stays.', async () => {
     for (const hasMail of [true, false]) {
       await using held = started(hasMail);
       const { service, registry } = held;

@@ -11,7 +11,7 @@ const ADA = 'ada@corp.example';
 type Entry = Readonly<{ action: string; count: number }>;
 const from = (address: string) => ({ 'x-forwarded-for': address });
 
-test('Strangers keep nobody out of the executable, guess at most 20 codes, and get no mail to an address with another destination in it.', async () => {
+test('Strangers keep nobody out of the executable, guess at most 20 codes, and get no email to an address with another destination in it.', async () => {
   using directory = temporaryDirectory();
   await using smtp = await catchMails();
   const port = String(await freePort());
@@ -24,9 +24,9 @@ test('Strangers keep nobody out of the executable, guess at most 20 codes, and g
   expect((await runCommand(['account', 'create', ADA, '--data', directory.path])).code).toBe(0);
   for (const email of ['mallory%evil.example@corp.example', 'evil.example!mallory@corp.example']) {
     const refused = await newBrowser().post('/sign-in/email', { email }, from('192.0.2.1'));
-    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('That is not an e-mail address')]);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('That is not an email address')]);
     const { code, stderr } = await runCommand(['account', 'create', email, '--data', directory.path]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('is not an e-mail address')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is not an email address')]);
   }
 
   const answers = { wrong: 0, waiting: 0 };
@@ -36,7 +36,7 @@ test('Strangers keep nobody out of the executable, guess at most 20 codes, and g
     expect(asked.status).toBe(303);
     const { status, text } = await browser.post('/sign-in/code', { code: '0' }, from(`198.51.${stranger}.1`));
     if (status === 403) answers.wrong += 1;
-    else expect([status, text]).toEqual([429, expect.stringContaining('today: use the link in the mail')]);
+    else expect([status, text]).toEqual([429, expect.stringContaining('today: use the link in the email')]);
     if (status === 429) answers.waiting += 1;
   }
   expect(answers).toEqual({ wrong: 20, waiting: 20 });
@@ -51,7 +51,7 @@ test('Strangers keep nobody out of the executable, guess at most 20 codes, and g
   expect((await person.post('/sign-in/email', { email: ADA }, from('203.0.113.5'))).status).toBe(303);
   expect((await person.post('/sign-in/link', { token: link }, from('203.0.113.5'))).status).toBe(303);
   expect((await person.open('/account')).status).toBe(200);
-  // The browser is known now: its mail comes at once, and its code works.
+  // The browser is known now: its email comes at once, and its code works.
   const before = smtp.mails.length;
   await person.post('/sign-out');
   await person.post('/sign-in/email', { email: ADA }, from('198.51.7.1'));

@@ -16,7 +16,7 @@ const SENDER = 'bookreel@example.com';
 const ADA = 'ada@example.com';
 const MINUTE_MS = 60_000;
 
-test('A mail goes to the spelling that the account has, with a link and a code, of which either signs in once.', async () => {
+test('An email goes to the spelling that the account has, with a link and a code, of which either signs in once.', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
   const { service, registry } = held;
@@ -83,7 +83,7 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
     [
       'wrong code',
       () => signIn.redeemCode(wrong, browser),
-      /^this code is wrong: compare it with the latest mail; 4 of 5 tries/,
+      /^this code is wrong: compare it with the latest email; 4 of 5 tries/,
     ],
     ['no code', () => signIn.redeemCode('', browser), /3 of 5/],
     ['third', () => signIn.redeemCode(`${code}0`, browser), /2 of 5/],
@@ -108,7 +108,7 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
   expect(registry.audit.list(10)).toEqual([expect.objectContaining(entry)]);
 });
 
-test('An address that may not sign in gets the same answer, cookie and rows, no mail, and each wrong code is in the audit.', async () => {
+test('An address that may not sign in gets the same answer, cookie and rows, no email, and each wrong code is in the audit.', async () => {
   await using smtp = await catchMails();
   await using held = people({
     mail: { url: smtp.url, sender: SENDER, passwordFile: undefined },
@@ -183,7 +183,7 @@ test('With open every address gets an account, with invited those of the listed 
   }
 });
 
-test('An account that is disabled while the mail is on its way cannot sign in', async () => {
+test('An account that is disabled while the email is on its way cannot sign in', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
   const { service, registry } = held;
@@ -262,14 +262,14 @@ test('Addresses are plain ASCII without quotes, names, comments or brackets, wit
   for (const text of refused) {
     expect([text, await refusal(() => emailAddress(text))]).toEqual([
       text,
-      expect.stringMatching(/^that is not an e-mail address/),
+      expect.stringMatching(/^that is not an email address/),
     ]);
   }
   expect(emailAddress(" O'Neil-ada+a.b_c@Mail.Example.ORG ")).toBe("O'Neil-ada+a.b_c@mail.example.org");
   expect(emailAddress('owner@localhost')).toBe('owner@localhost');
 });
 
-test('A mail is tried four times in 15 minutes before it is stored, a reply of 500 or above is final, and the log has the code, not the text.', async () => {
+test('An email is tried four times in 15 minutes before it is stored, a reply of 500 or above is final, and the log has the code, not the text.', async () => {
   let rejected = 0;
   const smtp = await catchMails({
     onRcptTo({ address }, _, done) {
@@ -290,16 +290,16 @@ test('A mail is tried four times in 15 minutes before it is stored, a reply of 5
   service.signIn.ask('gone@example.com', CLIENT);
   await service.drained();
   expect([rejected, smtp.mails.length]).toEqual([4, 1]);
-  expect(log).toEqual(['a mail was not sent (EENVELOPE, reply 550): check the mail server']);
+  expect(log).toEqual(['an email was not sent (EENVELOPE, reply 550): check the mail server']);
   await smtp[Symbol.asyncDispose]();
   service.signIn.ask(ADA, CLIENT);
   await service.drained();
   expect(log[1]).toMatch(
-    /^a mail waits \((?:ESOCKET|ECONNECTION|ECONNREFUSED)\) and is tried again for up to 24 hours/,
+    /^an email waits \((?:ESOCKET|ECONNECTION|ECONNREFUSED)\) and is tried again for up to 24 hours/,
   );
 });
 
-test('A mail whose link has expired is not sent', async () => {
+test('An email whose link has expired is not sent', async () => {
   const mails: Mail[] = [];
   const log: string[] = [];
   let nowMs = 0;
@@ -317,20 +317,20 @@ test('A mail whose link has expired is not sent', async () => {
   outbox.send(mail, 1);
   await outbox.drained();
   expect(mails).toEqual([mail]);
-  expect(log).toEqual(['a mail was not sent (too late): check the mail server']);
+  expect(log).toEqual(['an email was not sent (too late): check the mail server']);
 });
 
 test('Without a mail server only links by command sign in', async () => {
   await using held = people({ signUp: { policy: 'closed', domains: new Set() } });
   const { service, registry } = held;
-  expect(await refusal(() => service.signIn.ask(ADA, CLIENT))).toMatch(/sends no mail/);
+  expect(await refusal(() => service.signIn.ask(ADA, CLIENT))).toMatch(/sends no email/);
   registry.database.write(() => registry.accounts.create({ email: ADA, role: 'admin' }, held.nowMs()));
   const { account, session } = service.signIn.redeemLink(held.createLink(ADA), NEW_BROWSER);
   expect([account.role, session.method]).toEqual(['admin', 'command']);
   expect(registry.audit.list(10).map(({ action }) => action)).toEqual(['session.sign-in', 'account.link']);
 });
 
-test('The connection to a mail server on another machine is encrypted, or no mail is sent.', async () => {
+test('The connection to a mail server on another machine is encrypted, or no email is sent.', async () => {
   const signedIn: string[] = [];
   await using smtp = await catchMails({
     authOptional: false,
@@ -356,7 +356,7 @@ test('The connection to a mail server on another machine is encrypted, or no mai
   far.service.signIn.ask(ADA, CLIENT);
   await far.service.drained();
   expect([signedIn.length, smtp.mails.length]).toEqual([1, 1]);
-  expect(far.log).toEqual([expect.stringMatching(/^a mail waits \(ETLS/)]);
+  expect(far.log).toEqual([expect.stringMatching(/^an email waits \(ETLS/)]);
 });
 
 test('No session, link or code is in a database, its write-ahead log or the log', async () => {

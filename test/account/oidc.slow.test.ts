@@ -79,7 +79,7 @@ describe('Sign-in at a provider', () => {
     expect(registry.audit.list(1)).toMatchObject([{ action: 'session.refused', detail: { method: 'mock' } }]);
   });
 
-  test('An identity that is not linked never joins an account by its verified address: the sentence names the way, and no mail is sent.', async () => {
+  test('An identity that is not linked never joins an account by its verified address: the sentence names the way, and no email is sent.', async () => {
     const before = smtp.mails.length;
     for (const policy of ['open', 'closed'] as const) {
       await using held = started({ signUp: { policy, domains: new Set() } });
@@ -87,7 +87,7 @@ describe('Sign-in at a provider', () => {
       const create = () => registry.accounts.create({ email: 'ADA@example.com' }, held.nowMs());
       const { id } = registry.database.write(create);
       const way =
-        /^ada@example.com has an account here: sign in to it by mail or at a linked provider, then link mock in/;
+        /^ada@example.com has an account here: sign in to it by email or at a linked provider, then link mock in/;
       expect(await refusal((await signedInAt(held, VERIFIED)).finish)).toMatch(way);
       // The account has an identity of this provider, and the provider has given the address to another person.
       const identity = { issuer: provider.issuer, subject: 'johndoe' };
@@ -102,7 +102,7 @@ describe('Sign-in at a provider', () => {
     expect(smtp.mails.length).toBe(before);
   });
 
-  test('A mail to an address that the provider has not verified signs in to a new account, and links the identity only in the browser that asked.', async () => {
+  test('An email to an address that the provider has not verified signs in to a new account, and links the identity only in the browser that asked.', async () => {
     for (const unverified of [false, 'true', undefined]) {
       await using held = started();
       const { service, registry } = held;
@@ -113,7 +113,7 @@ describe('Sign-in at a provider', () => {
       const { link, raw } = smtp.mails[before]!;
       expect(raw.replace(/=\r\n/g, '')).toContain('From now on you can sign in with mock');
       expect(service.signIn.look(link)).toEqual({ email: ADA, provider: 'mock' });
-      // The owner of the address opens the mail that a stranger has caused.
+      // The owner of the address opens the email that a stranger has caused.
       expect(await refusal(() => service.signIn.redeemLink(link, NEW_BROWSER))).toMatch(/in the browser in which/);
       expect(await refusal(() => service.signIn.redeemLink(link, { ...NEW_BROWSER, attemptToken: 'x' }))).toMatch(
         /in the browser/,
@@ -127,7 +127,7 @@ describe('Sign-in at a provider', () => {
     }
   });
 
-  test('A mail to an address that the provider has not verified signs in to an account that exists, or exists by then, without linking the identity.', async () => {
+  test('An email to an address that the provider has not verified signs in to an account that exists, or exists by then, without linking the identity.', async () => {
     for (const isLate of [false, true]) {
       await using held = started();
       const { service, registry } = held;
@@ -179,7 +179,7 @@ describe('Sign-in at a provider', () => {
     const again = (claims: object) => signedInAt(held, { ...VERIFIED, ...claims }, browser, first!.token);
     for (const claims of [{}, { auth_time: seconds - 15 * 60 }, { auth_time: 0 }]) {
       expect(await refusal((await again(claims)).finish)).toMatch(
-        /^mock does not show that you signed in there just now: .* sign in by mail to confirm that it is you$/,
+        /^mock does not show that you signed in there just now: .* sign in by email to confirm that it is you$/,
       );
     }
     // It is no ordinary sign-in without the mark of its cookie.
@@ -234,7 +234,7 @@ describe('Sign-in at a provider', () => {
       expect(await withToken(change)).toBe('mock sent an answer that is not valid: start the sign-in again');
     }
     expect(await refusal((await signedInAt(held, { email: undefined })).finish)).toMatch(
-      /did not state your e-mail address/,
+      /did not state your email address/,
     );
     for (const email of [
       'ada@example.com\r\nBcc: eve@example.com',
@@ -242,7 +242,7 @@ describe('Sign-in at a provider', () => {
       'eve%evil.example@example.com',
     ]) {
       expect(await refusal((await signedInAt(held, { ...VERIFIED, email })).finish)).toMatch(
-        /^mock states an e-mail address that this service does not accept/,
+        /^mock states an email address that this service does not accept/,
       );
     }
     expect(held.registry.accounts.list(10)).toEqual([]);

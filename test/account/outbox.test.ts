@@ -11,7 +11,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 const mailTo = (to: string): Mail => ({ to, subject: '', text: '', html: '' });
 
-/** An outbox whose server takes each mail when the test says so. */
+/** An outbox whose server takes each email when the test says so. */
 function slowServer() {
   const sent: string[] = [];
   const waits: (() => void)[] = [];
@@ -38,7 +38,7 @@ function slowServer() {
   return { outbox, sent, waits, takeAll };
 }
 
-test('Mails to strangers never take the places or the turns of people: of one network 20 wait, of all 200, and the rest is dropped.', async () => {
+test('Emails to strangers never take the places or the turns of people: of one network 20 wait, of all 200, and the rest is dropped.', async () => {
   const { outbox, sent, waits, takeAll } = slowServer();
   for (let count = 0; count < 100; count += 1) outbox.send(mailTo('stranger'), 1, 'one network');
   expect(outbox.waiting).toBe(20);
@@ -47,7 +47,7 @@ test('Mails to strangers never take the places or the turns of people: of one ne
   for (let count = 0; count < 999; count += 1) outbox.send(mailTo('person'), 1);
   outbox.refuseWhenFull();
   outbox.send(mailTo('person'), 1);
-  expect(() => outbox.refuseWhenFull()).toThrow('too many mails wait');
+  expect(() => outbox.refuseWhenFull()).toThrow('too many emails wait');
   await Bun.sleep(0);
   // Five connections; only mails that were asked for before have those already.
   expect(waits.length).toBe(5);
@@ -57,7 +57,7 @@ test('Mails to strangers never take the places or the turns of people: of one ne
   expect(outbox.waiting).toBe(0);
 });
 
-test('Requests for which no mail is sent take no place, however many wait.', async () => {
+test('Requests for which no email is sent take no place, however many wait.', async () => {
   const { outbox, takeAll } = slowServer();
   for (let count = 0; count < 5000; count += 1) outbox.send(undefined, 1);
   outbox.refuseWhenFull();
@@ -90,22 +90,22 @@ function restarted() {
   return { state, database, start, passTo };
 }
 
-test('A mail that the mail server does not take is tried with growing pauses for 24 hours, then logged, and no more.', async () => {
+test('An email that the mail server does not take is tried with growing pauses for 24 hours, then logged, and no more.', async () => {
   const { state, start, passTo } = restarted();
   const outbox = start();
   outbox.send(mailTo('ada@example.com'), 7 * DAY_MS);
   await outbox.drained();
   expect([state.tries.length, outbox.waiting]).toEqual([4, 1]);
-  expect(state.log).toEqual(['a mail waits (Error) and is tried again for up to 24 hours: check the mail server']);
+  expect(state.log).toEqual(['an email waits (Error) and is tried again for up to 24 hours: check the mail server']);
   await passTo(outbox, 2 * DAY_MS);
   const minutes = state.tries.slice(3).map((ms, index, all) => Math.round((ms - (all[index - 1] ?? 0)) / MINUTE_MS));
   expect(minutes.slice(1, 8)).toEqual([5, 10, 20, 40, 60, 60, 60]);
   expect(state.tries.at(-1)! / DAY_MS).toBeWithin(23 / 24, 1);
-  expect(state.log.slice(1)).toEqual(['a mail was not sent (too late): check the mail server']);
+  expect(state.log.slice(1)).toEqual(['an email was not sent (too late): check the mail server']);
   expect([outbox.counts, outbox.waiting]).toEqual([{ sent: 0, failed: state.tries.length, refused: 0, expired: 1 }, 0]);
 });
 
-test('A mail that waits is sent after a restart, once, and never stored in plain text; one whose link expires is given up then.', async () => {
+test('An email that waits is sent after a restart, once, and never stored in plain text; one whose link expires is given up then.', async () => {
   const { state, database, start, passTo } = restarted();
   const first = start();
   first.send(mailTo('ada@example.com'), 15 * MINUTE_MS);
@@ -128,7 +128,7 @@ test('A mail that waits is sent after a restart, once, and never stored in plain
   expect([second.waiting, state.tries.length - before]).toEqual([0, 1]);
 });
 
-test('A reply about the mail is final, one about the password or the connection is not.', async () => {
+test('A reply about the email is final, one about the password or the connection is not.', async () => {
   for (const [code, responseCode, refused] of [
     ['EENVELOPE', 550, 1],
     ['EMESSAGE', 554, 1],
@@ -151,7 +151,7 @@ test('A reply about the mail is final, one about the password or the connection 
   }
 });
 
-test('Mails that another key secret has sealed are dropped, and a retry under way is not begun twice.', async () => {
+test('Emails that another key secret has sealed are dropped, and a retry under way is not begun twice.', async () => {
   const { state, start } = restarted();
   const first = start();
   first.send(mailTo('ada@example.com'), DAY_MS);
@@ -162,7 +162,7 @@ test('Mails that another key secret has sealed are dropped, and a retry under wa
   expect([other.waiting, state.tries]).toEqual([0, []]);
 });
 
-test('Mails that it is too late for take no place: a live one is stored among ten thousand of them, and a process that ends stores it once.', async () => {
+test('Emails that it is too late for take no place: a live one is stored among ten thousand of them, and a process that ends stores it once.', async () => {
   const { state, database, start } = restarted();
   const first = start();
   const insert = database.query('INSERT INTO waiting_mails (sealed, tries, next_ms, until_ms) VALUES (?, 0, 0, 1)');

@@ -174,7 +174,7 @@ test('A counter that goes back is that of a copy; an authenticator that does not
   }
 });
 
-test('A removed passkey is not known any more; with the last one the codes end, and mails sign in again.', async () => {
+test('A removed passkey is not known any more; with the last one the codes end, and emails sign in again.', async () => {
   const [{ id } = { id: '' }] = passkeysOf(ada);
   const eve = signInByLink(EVE);
   expect(await kindOf(() => held.service.passkeys.remove(changeOf(eve), id))).toBe('not-found');

@@ -8,7 +8,7 @@ import { catchMails } from './smtp-catcher.ts';
 
 const ADA = 'ada@example.com';
 
-/** A service that sends mails; `sent` mails what is due, and returns the subjects of the mails since the last call. */
+/** A service that sends emails; `sent` mails what is due, and returns the subjects of the emails since the last call. */
 async function mailing() {
   const resources = new AsyncDisposableStack();
   const smtp = resources.use(await catchMails());
@@ -34,7 +34,7 @@ const BOUGHT = 'You bought Pro of bookreel at 127.0.0.1:8080';
 const WEEK = 'Your tier Pro of bookreel at 127.0.0.1:8080 ends in 7 days';
 const DAY = 'Your tier Pro of bookreel at 127.0.0.1:8080 ends in a day';
 
-test('A buyer gets a receipt, and a mail 7 days and 1 day before the end, each once, also after a restart.', async () => {
+test('A buyer gets a receipt, and an email 7 days and 1 day before the end, each once, also after a restart.', async () => {
   await using held = await mailing();
   const { first, mail, sent, sentBy } = held;
   const { registry, nowMs } = first;
@@ -81,7 +81,7 @@ test('A term that another follows ends without a mail, and the last one ends wit
   expect(await sent()).toEqual([]);
 });
 
-test('A term that was ended before it began gets no mail about its end.', async () => {
+test('A term that was ended before it began gets no email about its end.', async () => {
   await using held = await mailing();
   const { first, sent } = held;
   const { registry, nowMs } = first;
@@ -103,7 +103,7 @@ test.each<[string, string, number | undefined, string[]]>([
   ['the same tier for longer', 'pro', 40, []],
   ['the same tier for less', 'pro', 10, [WEEK]],
   ['a lower tier for longer', 'starter', 40, [WEEK]],
-])('An operator grants %s: the mail is sent only if the tier ends', async (_, tier, days, expected) => {
+])('An operator grants %s: the email is sent only if the tier ends', async (_, tier, days, expected) => {
   await using held = await mailing();
   const { first, sent } = held;
   const { registry, nowMs } = first;

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import Provider from 'oidc-provider';
 
 /**
- * The certified provider oidc-provider on a port of this machine. It signs everybody in under the e-mail address that is typed into its form,
+ * The certified provider oidc-provider on a port of this machine. It signs everybody in under the email address that is typed into its form,
  * with any password, and states the address at its userinfo endpoint only.
  */
 export interface RealProvider extends AsyncDisposable {

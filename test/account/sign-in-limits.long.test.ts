@@ -13,7 +13,7 @@ const mailBy = (smtp: SmtpCatcher) => ({ url: smtp.url, sender: 'bookreel@exampl
 /** An address of its own network for each number. */
 const strangerAt = (number: number) => `198.${number >> 8}.${number & 255}.1`;
 
-/** Asks for a mail and opens its link; undefined if no mail came. */
+/** Asks for an email and opens its link; undefined if no email came. */
 async function signInByLink(held: People, smtp: SmtpCatcher, browser: Browser, client = HOME, email = ADA) {
   const before = smtp.mails.length;
   const attemptToken = held.service.signIn.ask(email, client, undefined, browser.device);
@@ -52,7 +52,7 @@ test('However many requests strangers in other networks make for an address, its
   expect(session.account.email).toBe(ADA);
 });
 
-test('The mail of a browser that signed in before is sent during a flood, and its code works when strangers have used up their guesses.', async () => {
+test('The email of a browser that signed in before is sent during a flood, and its code works when strangers have used up their guesses.', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: mailBy(smtp) });
   const { device } = (await signInByLink(held, smtp, NEW_BROWSER)) as NewSession;
@@ -91,7 +91,7 @@ test('At most 20 codes a day are guessed for an address from all networks, acros
   const counted = sentences.filter((sentence) => sentence.includes('this code is wrong'));
   expect(counted.length).toBe(20);
   expect(await guess(held, HOME)).toBe(
-    'too many wrong codes were typed for this address today: use the link in the mail',
+    'too many wrong codes were typed for this address today: use the link in the email',
   );
   held.passTime(10 * MINUTE_MS);
   expect((await signInByLink(held, smtp, NEW_BROWSER, '192.0.2.77'))?.account.email).toBe(ADA);

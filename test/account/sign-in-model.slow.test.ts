@@ -19,7 +19,7 @@ const DAY_MS = 24 * HOUR_MS;
 const EMAILS = ['ada@example.com', 'ADA@example.com', 'eve@example.com', 'guest@other.org'];
 const BROWSERS = 2;
 
-/** A mail as the model remembers it; `attempt` is undefined if none was sent. */
+/** An email as the model remembers it; `attempt` is undefined if none was sent. */
 interface ModelAttempt {
   readonly email: string;
   readonly browser: number;
@@ -65,7 +65,7 @@ interface Model {
   readonly changes: ModelChange[];
 }
 
-/** The program, with the cookies of the browsers and the mails in their mailboxes. */
+/** The program, with the cookies of the browsers and the emails in their mailboxes. */
 interface Real {
   clockMs: number;
   readonly signIn: SignIn;
@@ -228,7 +228,7 @@ const commandLink = (email: string) =>
     model.attempts.push(attempt);
   });
 
-/** Opens the link of one of the mails, or presses its button. */
+/** Opens the link of one of the emails, or presses its button. */
 const openLink = (nth: number, browser: number, isPressed: boolean) =>
   step(`${isPressed ? 'press' : 'look at'} link ${nth} in ${browser}`, async (model, real) => {
     const index = nth % Math.max(1, model.attempts.length);
@@ -245,7 +245,7 @@ const openLink = (nth: number, browser: number, isPressed: boolean) =>
     else expect([kind, shown]).toEqual([undefined, attempt.email]);
   });
 
-/** Types the code of one of the mails, or a wrong one. */
+/** Types the code of one of the emails, or a wrong one. */
 const typeCode = (nth: number | undefined, browser: number) =>
   step(`type ${nth === undefined ? 'a wrong code' : `code ${nth}`} in ${browser}`, async (model, real) => {
     const index = nth === undefined ? -1 : nth % Math.max(1, model.attempts.length);
@@ -343,7 +343,7 @@ const askChange = (email: string, browser: number) =>
     });
   });
 
-/** Opens the link of one of the mails as one that changes the address, or presses its button. */
+/** Opens the link of one of the emails as one that changes the address, or presses its button. */
 const openChange = (nth: number, browser: number, isPressed: boolean) =>
   step(`${isPressed ? 'confirm' : 'look at'} change ${nth} in ${browser}`, async (model, real) => {
     await visit(browser).run(model, real);
@@ -384,7 +384,7 @@ const openChange = (nth: number, browser: number, isPressed: boolean) =>
     }
   });
 
-/** Undoes one of the changes, by the link in its mail. */
+/** Undoes one of the changes, by the link in its email. */
 const undo = (nth: number) =>
   step(`undo ${nth}`, async (model, real) => {
     const index = nth % Math.max(1, model.changes.length);

@@ -22,7 +22,7 @@ test('While 200 mails to strangers wait for a mail server that takes 0.8 s for e
   const gate = Promise.withResolvers<void>();
   await using smtp = await catchMails({
     onRcptTo: ({ address }, _, done) => {
-      // The first mails wait until everybody has asked.
+      // The first emails wait until everybody has asked.
       void gate.promise
         .then(() => Bun.sleep(MAIL_MS))
         .then(() => {
@@ -58,6 +58,6 @@ test('While 200 mails to strangers wait for a mail server that takes 0.8 s for e
   // The others still wait, and another person comes first again.
   await outputOf(['account', 'create', 'late@example.com', '--data', directory.path]);
   expect(await ask('late@example.com')).toBe(303);
-  await until('the late person has a mail', () => taken.includes('late@example.com'));
+  await until('the late person has an email', () => taken.includes('late@example.com'));
   expect(taken.length).toBeLessThan(STRANGERS);
 });

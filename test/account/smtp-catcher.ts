@@ -10,15 +10,15 @@ interface CaughtMail {
   readonly code: string;
 }
 
-/** A mail server on a free port of this machine that keeps all mails. */
+/** A mail server on a free port of this machine that keeps all emails. */
 export interface SmtpCatcher extends AsyncDisposable {
   readonly url: URL;
   readonly mails: readonly CaughtMail[];
-  /** The mail with this index, as soon as it has arrived. */
+  /** The email with this index, as soon as it has arrived. */
   nth(index: number): Promise<CaughtMail>;
 }
 
-/** `onMail` is called with each mail. */
+/** `onMail` is called with each email. */
 export async function catchMails(
   options: SMTPServerOptions = {},
   onMail: (mail: CaughtMail) => void = () => undefined,
@@ -67,7 +67,7 @@ export async function catchMails(
   };
 }
 
-/** The first part of the mail, which is text; quoted-printable or not. */
+/** The first part of the email, which is text; quoted-printable or not. */
 function plainText(raw: string): string {
   const body = raw.split(/Content-Type: text\/plain[\s\S]*?\r\n\r\n/)[1] ?? '';
   // Not at any `--`: a random link that is broken into lines may have one at the start of a line.

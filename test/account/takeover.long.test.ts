@@ -66,7 +66,7 @@ async function startService() {
   };
 }
 
-test('An identity of a second provider that states the verified address of an admin gets no page of the executable, no mail and no link; the admin links it.', async () => {
+test('An identity of a second provider that states the verified address of an admin gets no page of the executable, no email and no link; the admin links it.', async () => {
   await using service = await startService();
   const { smtp, corp, other, command, newBrowser, visit } = service;
   await command('account', 'create', BOSS, '--admin');
@@ -81,7 +81,7 @@ test('An identity of a second provider that states the verified address of an ad
     const refused = await visit(stranger, provider, `/sign-in/oidc/${name}`, claims('stranger'));
     expect([refused.status, refused.text]).toEqual([
       403,
-      expect.stringContaining('has an account here: sign in to it by mail or at a linked provider, then link'),
+      expect.stringContaining('has an account here: sign in to it by email or at a linked provider, then link'),
     ]);
     expect(stranger.cookies.has('__Host-bookreel-session')).toBe(false);
     expect((await stranger.open('/admin/accounts')).status).toBe(303);
@@ -117,7 +117,7 @@ test('An identity of a second provider that states the verified address of an ad
     const again = await visit(back, corp, '/sign-in/oidc/corp', { ...claims('boss'), ...proved });
     expect([again.status, again.text]).toEqual([
       403,
-      expect.stringContaining('sign in by mail to confirm that it is you'),
+      expect.stringContaining('sign in by email to confirm that it is you'),
     ]);
   }
   expect((await back.open('/account')).status).toBe(200);

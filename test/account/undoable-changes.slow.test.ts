@@ -32,7 +32,7 @@ function signedIn({ service, createLink }: People, email = ADA): NewSession {
   return service.signIn.redeemLink(createLink(email), NEW_BROWSER);
 }
 
-/** Changes the address, and returns the link in the mail to the former one. */
+/** Changes the address, and returns the link in the email to the former one. */
 async function moved(held: People, smtp: SmtpCatcher, { account: { id }, session, device }: NewSession, to: string) {
   const { registry, service } = held;
   const before = smtp.mails.length;
@@ -186,7 +186,7 @@ test('Without mail a change ends the other sessions, and stores no link that nob
   expect(registry.database.query<object, []>('SELECT COUNT(*) AS links FROM undo_links').get()).toEqual({ links: 0 });
 });
 
-test('The link in the mail about a new passkey removes the passkey and its recovery codes, and ends all sessions.', async () => {
+test('The link in the email about a new passkey removes the passkey and its recovery codes, and ends all sessions.', async () => {
   await using opened = await started();
   const { held, smtp, ada } = opened;
   const { registry, service } = held;

@@ -74,7 +74,7 @@ describe.skipIf(!HAS_CHROMIUM)('people and admins in a browser (needs Chromium, 
   };
 
   test.each([
-    ['by mail', signInByMail],
+    ['by email', signInByMail],
     ['at a provider', signInAtProvider],
   ])('a person signs up %s, creates, uses, rotates and revokes a key, and signs out', async (_, signIn) => {
     await using watched = await openPage();

@@ -11,7 +11,7 @@ import { HAS_CHROMIUM, openPage } from './chromium.ts';
 const SECRET = 'secret-of-a-browser-test';
 
 test.skipIf(!HAS_CHROMIUM)(
-  'a browser signs in by mail and at a provider, links an identity there and undoes it, and nothing of that violates a policy (needs Chromium, test/judges)',
+  'a browser signs in by email and at a provider, links an identity there and undoes it, and nothing of that violates a policy (needs Chromium, test/judges)',
   async () => {
     using directory = temporaryDirectory();
     const [port, providerPort] = [await freePort(), await freePort()];
@@ -33,7 +33,7 @@ test.skipIf(!HAS_CHROMIUM)(
     await page.goto(`${url}/sign-in`);
     await page.locator('input[name=email]').fill('ada@example.com');
     await button(/Send/).click();
-    await shows(/The mail to/);
+    await shows(/The email to/);
     await page.locator('input[name=code]').fill((await smtp.nth(0)).code);
     await button(/Sign in/).click();
     await shows(/Signed in as/);
@@ -46,7 +46,7 @@ test.skipIf(!HAS_CHROMIUM)(
     await page.goto(`${url}/sign-in`);
     await page.locator('input[name=email]').fill('ada@example.com');
     await button(/Send/).click();
-    await shows(/The mail to/);
+    await shows(/The email to/);
     await page.goto(`${url}/sign-in/link?token=${(await smtp.nth(1)).link}`);
     await button(/Sign in as ada@example.com/).click();
     await shows(/Signed in as/);
@@ -73,8 +73,8 @@ test.skipIf(!HAS_CHROMIUM)(
     await signInThere('second@example.com');
     await shows(/The provider is linked/);
     await page.goto(`${url}/sign-in/undo?token=${(await smtp.nth(2)).link}`);
-    await button(/Undo it/).click();
-    await shows(/It is undone/);
+    await button(/Undo the changes/).click();
+    await shows(/The changes are undone/);
     await page.goto(`${url}/account`);
     await shows(/Sign in with judge/);
 

@@ -23,7 +23,7 @@ test('The operator lists and removes the passkeys of an account, and the audit h
   expect(await passkeys('--remove', ids[1]!)).toMatchObject({ code: 1 });
   expect(await passkeys('--remove', ids[0]!, '--remove-all')).toMatchObject({ code: 2 });
   expect(await listed()).toEqual([ids[0]!, ids[2]!]);
-  // A person removed it: the link in the mail about that would give it back.
+  // A person removed it: the link in the email about that would give it back.
   {
     using registry = openRegistry(directory.path, { create: false });
     const { database, secret } = registry;

@@ -180,7 +180,7 @@ describe('a command for one account', () => {
 
   test.each<[string[], number, string]>([
     [['account', 'unlink', EMAIL, 'https://corp.example'], 1, "has no identity of 'https://corp.example'"],
-    [['account', 'create', 'nobody'], 2, 'is not an e-mail address'],
+    [['account', 'create', 'nobody'], 2, 'is not an email address'],
     [['account', 'create', EMAIL, '--name', 'two\nlines'], 2, 'this name has a character'],
     [['account', 'create', 'DESK@example.com'], 1, 'has an account already'],
     [['account', 'show', 'other@example.com'], 1, "there is no account 'other@example.com'"],

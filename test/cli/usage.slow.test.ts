@@ -97,7 +97,7 @@ describe('usage errors', () => {
     [['key', 'create'], '--tier'],
     [['key', 'create', '--tier'], '--tier'],
     [['key', 'create', '--tier', 'gold'], 'free, starter, pro, enterprise'],
-    [['key', 'create', '--tier', 'free', '--account', 'nobody'], 'not an e-mail address'],
+    [['key', 'create', '--tier', 'free', '--account', 'nobody'], 'not an email address'],
     [['key', 'create', '--tier', 'free', '--rpm', '0'], 'integer from 1 to 1000000'],
     [['key', 'create', '--tier', 'free', '--rpm', '1e3'], 'integer from 1 to 1000000'],
     [['key', 'create', '--tier', 'free', '--rpm', '-5'], 'integer from 1 to 1000000'],

@@ -73,7 +73,10 @@ describe('The pages of accounts', () => {
     const wrong = await browser.post('/sign-in/code', { code: '1' });
     expect([wrong.status, wrong.text]).toEqual([403, expect.stringContaining('4 of 5 tries')]);
     const early = await browser.post('/sign-in/code', { code });
-    expect([early.status, early.text]).toEqual([429, expect.stringContaining('Wait 1 s before the next code')]);
+    expect([early.status, early.text]).toEqual([
+      429,
+      expect.stringContaining('Wait 1 second before you type the next code'),
+    ]);
     await Bun.sleep(1000);
     const entered = await browser.post('/sign-in/code', { code });
     expect([entered.status, entered.headers.get('location')]).toEqual([303, '/account']);
@@ -106,7 +109,7 @@ describe('The pages of accounts', () => {
     expect(stale.headers.get('location')).toBe('/sign-in');
   });
 
-  test('Opening a link of a mail shows the address and a button, and changes nothing: mail scanners may open it.', async () => {
+  test('Opening a link of an email shows the address and a button, and changes nothing: mail scanners may open it.', async () => {
     const count = smtp.mails.length;
     await newBrowser().post('/sign-in/email', { email: ADA });
     const { link } = await smtp.nth(count);
@@ -123,10 +126,12 @@ describe('The pages of accounts', () => {
     expect(again.text).toContain('<a class="button primary" href="/sign-in">Send a new link</a>');
     const unknown = await newBrowser().open('/sign-in/link');
     expect(unknown.text).toContain('This link is not valid');
-    expect(unknown.text).toContain('A link works once, for 15 minutes, and only as a whole.');
+    expect(unknown.text).toContain(
+      'A link works once, for 15 minutes. If you have copied it, check that you have all of it.',
+    );
   });
 
-  test('The answer to a request for a mail is the same with an account and without', async () => {
+  test('The answer to a request for an email is the same with an account and without', async () => {
     const described = ({ status, headers, text }: Shown, email: string) => {
       const typed = Buffer.from(email).toString('base64url');
       const kept = [...headers].filter(([name]) => !/^(?:date|x-request-id|x-ratelimit-\w+|set-cookie)$/.test(name));
@@ -141,13 +146,13 @@ describe('The pages of accounts', () => {
     expect(admitted).toEqual(known!);
     expect(refused).toEqual(known!);
     const split = await newBrowser().post('/sign-in/email', { email: 'ada@example.com\r\nBcc: eve@example.com' });
-    expect([split.status, split.text]).toEqual([400, expect.stringContaining('That is not an e-mail address')]);
+    expect([split.status, split.text]).toEqual([400, expect.stringContaining('That is not an email address')]);
   });
 
   test('A person signs in at a provider and comes back, and another site cannot start that.', async () => {
     const browser = newBrowser();
     for (const site of ['cross-site', 'same-site']) {
-      // It would replace the cookie of a sign-in by mail.
+      // It would replace the cookie of a sign-in by email.
       const foreign = await browser.open('/sign-in/oidc/mock', { 'sec-fetch-site': site });
       expect([foreign.status, foreign.headers.getSetCookie()]).toEqual([403, []]);
       expect(foreign.text).toContain('Another site started this sign-in');
@@ -381,7 +386,7 @@ test.each<[string[], string]>([
   [['--smtp-url', 'smtp://user:secret@mail.example.com'], '--smtp-url has a password'],
   [['--smtp-url', 'http://mail.example.com'], 'it must be like smtp://'],
   [['--smtp-url', 'smtp://a%zz@mail.example.com'], 'the user in it is not percent-encoded'],
-  [['--smtp-sender', 'Bookreel <a@example.com>'], 'it must be an e-mail address'],
+  [['--smtp-sender', 'Bookreel <a@example.com>'], 'it must be an email address'],
   [['--public-url', 'https://a.example', '--sign-up', 'invited'], '--sign-up invited needs --sign-up-domains'],
   [
     ['--public-url', 'https://a.example', '--sign-up', 'open', '--sign-up-domains', 'b.example'],

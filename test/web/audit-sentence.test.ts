@@ -19,7 +19,7 @@ test.each<[string, AuditDetail, string]>([
   ['account.email', { from: 'a@b.example', to: 'c@d.example' }, 'Changed the address from a@b.example to c@d.example'],
   ['account.role', { role: 'admin' }, 'Made the account an admin'],
   ['account.role', { role: 'user' }, 'Made the account a user'],
-  ['account.sign-up', { method: 'email', policy: 'open' }, 'Signed up by mail'],
+  ['account.sign-up', { method: 'email', policy: 'open' }, 'Signed up by email'],
   ['grant.create', { grant: 'grant_1', tier: 'pro', until: null }, 'Granted the tier pro without an end'],
   [
     'grant.create',

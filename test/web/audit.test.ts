@@ -104,7 +104,7 @@ test('what an admin does with the account of another person is recorded as such,
   expect(other).toContain(`${ROOT} did this as an admin, for account-${eveId}@deleted.invalid.`);
 });
 
-/** The paragraphs of a mail about an account, without the first and the last one. */
+/** The paragraphs of an email about an account, without the first and the last one. */
 function sentencesOf(raw: string): string {
   const [, text = ''] = /text\/plain[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--/.exec(raw) ?? [];
   const [first = '', ...rest] = text.replaceAll('=\r\n', '').trim().split('\r\n\r\n');

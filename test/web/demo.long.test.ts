@@ -97,7 +97,7 @@ describe('A demo with a mail server and a provider', () => {
     expect((await newBrowser().post('/sign-in/link', { token: other }, FORWARDED[0])).status).toBe(303);
   });
 
-  test('Nobody signs in to demo@localhost and owner@localhost by mail: none is sent, and the answer is that of any address.', async () => {
+  test('Nobody signs in to demo@localhost and owner@localhost by email: none is sent, and the answer is that of any address.', async () => {
     const count = smtp.mails.length;
     for (const email of [DEMO, OWNER, 'Demo@LOCALHOST', 'OWNER@localhost']) {
       const asked = await newBrowser().post('/sign-in/email', { email });

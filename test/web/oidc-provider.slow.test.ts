@@ -9,7 +9,7 @@ import { outputOf } from '../support/command.ts';
 import { startServer } from '../support/executable.ts';
 import { PlainBrowser } from './browser.ts';
 
-test('A certified provider signs people in and states when, demands the proof again of those who are signed in, and an address that it has not verified is proved by mail', async () => {
+test('A certified provider signs people in and states when, demands the proof again of those who are signed in, and an address that it has not verified is proved by email', async () => {
   using directory = temporaryDirectory();
   const secretFile = join(directory.path, 'secret');
   writeFileSync(secretFile, 'a secret: with characters / that % need escapes\n', { mode: 0o600 });

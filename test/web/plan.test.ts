@@ -18,7 +18,13 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
     [...text.matchAll(/<section class="card tier chosen">.*?<h2>([^<]*)/g)].map(([, name]) => name!.trim());
   const free = await shown();
   expect([markedIn(free), free.includes('Periods')]).toEqual([['Free'], false]);
-  for (const part of ['Every account without a grant has this tier', '10 a minute', '$0', 'Custom', 'Enterprise']) {
+  for (const part of [
+    'Every account has this tier as long as it has no other',
+    '10 a minute',
+    '$0',
+    'Custom',
+    'Enterprise',
+  ]) {
     expect(plainText(free)).toContain(part);
   }
 

@@ -40,7 +40,7 @@ function rowsIn(database: Database): Row[] {
   return tables.flatMap(({ name }) => database.query<Row, []>(`SELECT '${name}', * FROM ${name}`).all());
 }
 
-/** Ada's key and session, and a link of a mail to her new address, as the fields of any form. */
+/** Ada's key and session, and a link of an email to her new address, as the fields of any form. */
 async function adasFields(site: Site, ada: PlainBrowser, link: () => Promise<string>): Promise<Record<string, string>> {
   const { registry, service, nowMs } = site.people;
   const actor = service.sessions.find(ada.cookies.get(SESSION))!;
@@ -213,7 +213,7 @@ test('every page of a person is among those that are checked in a browser', () =
     [Symbol.asyncDispose]: async () => {},
   };
   const shown = SHOWN_PAGES.map(({ path }) => new URL(path(service)).pathname);
-  // Left out: paths with a parameter, files, /admin, which leads to /admin/accounts, links of mails, and payments, which need anvil.
+  // Left out: paths with a parameter, files, /admin, which leads to /admin/accounts, links of emails, and payments, which need anvil.
   const paths = Object.keys({ ...ACCOUNT_PAGES, ...ADMIN_PAGES }).filter(
     (path) => !/:|csv$|^\/admin$|link$|payments$/.test(path),
   );

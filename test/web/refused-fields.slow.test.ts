@@ -55,7 +55,7 @@ test.each([
     /^Nothing is saved yet: we removed an invisible character from the name/,
     { key: keyId },
   ],
-  ['/account/settings/email', 'email', 'nobody', /^That is not an e-mail address/, {}],
+  ['/account/settings/email', 'email', 'nobody', /^That is not an email address/, {}],
   ['/account/settings/email', 'email', ADA, /^Your account has this address already/, {}],
   ['/account/settings/delete', 'email', 'eve@example.com', /^That is not the address of this account/, {}],
 ] as const)(
@@ -85,8 +85,26 @@ test('A wrong code and a mistyped address of a sign-in are refused at their fiel
   await browser.post('/sign-in/email', { email: ADA });
   const { status, text } = await browser.post('/sign-in/code', { code: '12' });
   expect(status).toBe(403);
-  const reason = 'This code is wrong: type the 8 digits of the mail; 4 of 5 tries are left.';
+  const reason = 'This code is wrong: type the 8 digits of the email; 4 of 5 tries are left.';
   expect(refusedInput(text)).toEqual({ name: 'code', value: '12', isFocused: true, reason });
-  expect(text).toContain('<h1>Check your mail</h1>');
-  expect(text).toContain(`The mail to <strong>${ADA}</strong>`);
+  expect(text).toContain('<h1>Check your email</h1>');
+  expect(text).toContain(`The email to <strong>${ADA}</strong>`);
+});
+
+test('After five wrong codes the page leads to a new email, for the address that was typed.', async () => {
+  const browser = new PlainBrowser(site.origin);
+  const type = async () => (await browser.post('/sign-in/code', { code: '1' })).text;
+  await browser.post('/sign-in/email', { email: 'five@example.com' });
+  for (const pause of ['1 second', '2 seconds', '4 seconds', '8 seconds']) {
+    await type();
+    const early = await type();
+    expect(early).toContain('<h1>Please wait</h1>');
+    expect(early).toContain(`Wait ${pause} before you type the next code, or use the link in the email.`);
+    site.people.passTime(8000);
+  }
+  const last = await type();
+  expect(last).toContain('This code was tried 5 times: use the link in the email, or ask for a new one.');
+  expect(last).toContain('After five wrong ones only the link in the email works, in any browser.');
+  expect(last).toContain('<a class="button primary" href="/sign-in">Send a new code</a>');
+  expect((await browser.open('/sign-in')).text).toContain('value="five@example.com"');
 });

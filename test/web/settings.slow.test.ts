@@ -21,7 +21,7 @@ test('A person changes the address by a link to the new one; opening the link ch
   const eve = await site.signedIn('eve@example.com');
   const asked = await ada.post('/account/settings/email', { email: NEW });
   expect([asked.status, asked.headers.get('location')]).toEqual([303, '/account/settings?sent']);
-  expect((await ada.open('/account/settings?sent')).text).toContain('A mail is on its way');
+  expect((await ada.open('/account/settings?sent')).text).toContain('An email is on its way');
   const { link, to } = await smtp.nth(0);
   expect(to).toEqual([NEW]);
   const path = `/account/settings/link?token=${link}`;

@@ -12,7 +12,7 @@ test.each([CONTACT, undefined])(
     await using site = startSite({ mail: undefined, linkCommand: () => COMMAND }, undefined, undefined, contact);
     const { text } = await new PlainBrowser(site.origin).open('/sign-in');
     const [before, folded] = text.split('<details');
-    expect(plainText(before!)).toContain('This service sends no mail: ask its operator');
+    expect(plainText(before!)).toContain('This service sends no email: ask its operator');
     expect(/href="([^"]*)">Ask the operator</.exec(before!)?.[1]).toBe(contact);
     expect(folded).toMatch(/^ class="more small"><summary>For the operator/);
     expect([before!.includes(COMMAND), textOf(folded!, 'link-command')]).toEqual([false, COMMAND]);
@@ -40,15 +40,15 @@ test('A passkey comes before the operator.', async () => {
 
 test.each([
   ['open', 'Your first sign-in creates an account.'],
-  ['invited', 'Your first sign-in creates an account if your domain is invited.'],
+  ['invited', 'Your first sign-in creates an account if the domain of your address is invited.'],
   ['closed', 'Accounts are by invitation.'],
 ] as const)(
-  'The sign-in by mail says that there is no password, and who gets an account: %s.',
+  'The sign-in by email says that there is no password, and who gets an account: %s.',
   async (policy, text) => {
     const mail = { url: new URL('smtp://127.0.0.1:9'), sender: 'bookreel@example.com', passwordFile: undefined };
     await using site = startSite({ mail, signUp: { policy, domains: new Set() } });
     const page = plainText((await new PlainBrowser(site.origin).open('/sign-in')).text);
-    expect(page).toContain('You get a mail with a link and a code. There is no password.');
+    expect(page).toContain('You get an email with a link and a code. There is no password.');
     expect(page).toContain(`New here? ${text} See the prices and the manual .`);
   },
 );

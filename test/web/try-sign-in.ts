@@ -6,7 +6,7 @@ import { catchMails } from '../account/smtp-catcher.ts';
 import { freePort } from '../judges/free-port.ts';
 import { EXECUTABLE } from '../support/executable.ts';
 
-/** `make sign-in`: the service with a mail server that prints its mails and a provider that accepts every password, until Ctrl-C. */
+/** `make sign-in`: the service with a mail server that prints its emails and a provider that accepts every password, until Ctrl-C. */
 async function main([data = 'bookreel-data', port = '8080']: readonly string[]): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'bookreel-sign-in-'));
   const secretFile = join(directory, 'secret');

@@ -1565,7 +1565,7 @@ export interface components {
         };
         /** @description The account that owns a key. */
         Account: {
-            /** @description E-mail address of the account. */
+            /** @description Email address of the account. */
             email: string;
             /** @description Name of the account. */
             name: string | null;

@@ -93,7 +93,7 @@ function BuyerForm({ lines }: { readonly lines: string }) {
     <>
       <h2>Invoice address</h2>
       <Form id="buyer" class="card" action={`${BILLING.href}/buyer`} button="Save" look="primary">
-        <p class="quiet">Your next invoices show this, and earlier ones that name no buyer yet.</p>
+        <p class="quiet">Your next invoices show this address, and so do earlier ones without a buyer.</p>
         <div class="fields">
           {BUYER.map(([name, label, autocomplete], at) => (
             <Field

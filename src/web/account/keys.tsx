@@ -9,6 +9,7 @@ import {
 } from '../../account/account-keys.ts';
 import { usageOf } from '../../account/account-usage.ts';
 import type { ApiKey } from '../../domain/api-key.ts';
+import { countText } from '../../domain/count-text.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import type { Registry } from '../../store/registry.ts';
@@ -59,8 +60,8 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
         </p>
       )}
       <p class="quiet">
-        {valid} {allowed === Infinity ? '' : `of ${allowed} `}valid{' '}
-        {valid === 1 && allowed === Infinity ? 'key' : 'keys'}
+        {countText(valid, 'valid key')}
+        {allowed !== Infinity && `, at most ${allowed}`}
         {valid >= allowed && '. Revoke a key to create another one.'}
       </p>
       <Table

@@ -94,8 +94,8 @@ function codesPage(person: Person, codes: readonly string[]): Answer {
     { title: 'Your recovery codes', path: PATH, back: { href: PATH, name: 'Settings' }, scripts: [COPY_SCRIPT] },
     <>
       <p class="notice warn">
-        Keep these codes: they are shown only on this page. Each signs you in once if you lose your passkey, after a
-        mail or a provider.
+        Keep these codes: they are shown only on this page. Each signs you in once if you lose your passkey, after an
+        email or a provider.
       </p>
       <div class="card">
         <Copyable id="codes" label="Copy the codes" text={codes.join('\n')} />

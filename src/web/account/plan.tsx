@@ -34,7 +34,8 @@ export function planPage({ registry, billing, service, contact, nowMs: clock }: 
   const offers = new Map(catalog.map((tier) => [tier.id, offerOf({ registry, billing }, id, tier, nowMs)]));
   const tokens = new Set([...offers.values()].flatMap(({ prices }) => prices.map(priceToken)));
   const unexpired = granted.filter(({ startsMs, endsMs: end = Infinity }) => Math.max(nowMs, startsMs) < end);
-  const noEnd = unexpired.length === 0 ? 'Every account without a grant has this tier.' : 'This tier has no end.';
+  const noEnd =
+    unexpired.length === 0 ? 'Every account has this tier as long as it has no other.' : 'This tier has no end.';
   const { tiers: shown, grants: differing, shared } = compared(catalog);
   const isOnRequest = (tier: Tier) =>
     offers.get(tier.id)!.prices.length === 0 && tier.id !== present.id && tier.monthlyPriceUsd !== 0;

@@ -20,8 +20,8 @@ export function sessionsPage({ registry, service }: WebDeps, person: Person): An
     { title: 'Sessions', path: '/account/sessions' },
     <>
       <p class="quiet">
-        The browsers that are signed in to this account. A browser is signed out after 14 days without a request, and
-        after 90 days.
+        These browsers are signed in to your account. A browser is signed out when it was not used for 14 days, and 90
+        days after its sign-in.
       </p>
       <Table
         label="Sessions"
@@ -56,7 +56,7 @@ export function sessionsPage({ registry, service }: WebDeps, person: Person): An
         empty=""
       />
       <Form class="card danger action" action="/account/sessions/end-all" button="Sign out everywhere" look="danger">
-        <p>All sessions end, this one too. Keys go on working.</p>
+        <p>This signs out all browsers, this one too. Your keys go on working.</p>
       </Form>
       <h2>Latest sign-ins</h2>
       <Table

@@ -27,7 +27,7 @@ export function settingsPage(
   const { email, id } = person.account;
   const identities = registry.database.read(() => new Identities(registry.database).ofAccount(id));
   const notices = {
-    sent: 'A mail is on its way to the new address. Its link works once, for 15 minutes.',
+    sent: 'An email is on its way to the new address. Its link works once, for 15 minutes.',
     changed: `From now on you sign in as ${email}. All other browsers are signed out.`,
     linked: 'The provider is linked, and all other browsers are signed out.',
     unlinked: 'The provider is unlinked.',
@@ -44,7 +44,7 @@ export function settingsPage(
             </p>
           ),
       )}
-      <h2>E-mail address</h2>
+      <h2>Email address</h2>
       <div class="card">
         <p>
           You sign in as <strong>{email}</strong>.
@@ -52,7 +52,7 @@ export function settingsPage(
         {service.sendsMail ? (
           <EmailForm refused={refused.email} />
         ) : (
-          <p>This service sends no mail: ask its operator to change your address.</p>
+          <p>This service sends no email: ask its operator to change your address.</p>
         )}
       </div>
       {service.oidc.names.length > 0 && <Linked identities={identities} service={service} />}
@@ -74,11 +74,11 @@ function EmailForm({ refused }: Pick<AddressForm, 'refused'>) {
       <summary class="button">Change the address</summary>
       <Form action="/account/settings/email" button="Send the link" look="primary">
         <Field
-          {...{ label: 'New e-mail address', name: 'email', type: 'email', autocomplete: 'email', refused }}
+          {...{ label: 'New email address', name: 'email', type: 'email', autocomplete: 'email', refused }}
           required
           maxLength={254}
         >
-          The new address gets a mail with a link. Your keys stay the same.
+          The new address gets an email with a link. Your keys stay the same.
         </Field>
       </Form>
     </details>
@@ -89,7 +89,7 @@ function Linked({ identities, service }: { identities: readonly LinkedIdentity[]
   const { oidc, linkedProviders } = service;
   return (
     <>
-      <h2>Sign-in at other providers</h2>
+      <h2>Sign in with other providers</h2>
       <Table
         label="Linked identities"
         columns={[
@@ -112,7 +112,7 @@ function Linked({ identities, service }: { identities: readonly LinkedIdentity[]
       <p class="row">
         {oidc.names.map((name) => (
           <a key={name} class="button" href={`${PATH}/providers/${name}`}>
-            Link your identity at {name}
+            Link your account at {name}
           </a>
         ))}
       </p>
@@ -153,12 +153,12 @@ function DeleteForm({ email, refused }: AddressForm) {
   );
 }
 
-/** GET /account/settings/link: the page that the link in the mail leads to. It changes nothing, since scanners of mails open links. */
+/** GET /account/settings/link: the page that the link in the email leads to. It changes nothing, since scanners of emails open links. */
 export function changePage({ service }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const token = query.get('token') ?? '';
   const { from, to } = service.emailChange.look(person, token);
   return formPage(
-    'Change your e-mail address',
+    'Change your email address',
     <>
       <p>
         From now on you sign in as <strong>{to}</strong> instead of <strong>{from}</strong>.
@@ -194,7 +194,9 @@ export const SETTINGS_FORMS: PersonRoutes = {
       deleteOwnAccount(change, service.activity);
       const page = formPage(
         'Your account is deleted',
-        <p>Its keys are refused, and its address is free for a new account. You are signed out.</p>,
+        <p>
+          Its keys do not work any more, and you are signed out. You can create a new account with the same address.
+        </p>,
       );
       return { ...page, cookies: [sessionCookie(undefined)] };
     },

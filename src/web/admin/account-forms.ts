@@ -51,7 +51,7 @@ export const ACCOUNT_CHANGES: PersonRoutes = {
 
 /**
  * Makes the change, and shows the account: if the change was refused, with the reason and what was typed. An admin who became a user sees
- * their own account. The owner of the account gets a mail about it.
+ * their own account. The owner of the account gets an email about it.
  */
 function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandler {
   return async (deps, person, request) => {

@@ -186,7 +186,7 @@ function Access({ account: { id, email, role, disabledMs } }: { readonly account
     <div class="card">
       {disabledMs === undefined && (
         <Action {...accountAction(id, 'link')} label="Create a sign-in link">
-          The link signs in as {email} once, within 15 minutes. It needs no mail.
+          Whoever opens the link signs in as {email}, once, within 15 minutes. No email is sent.
         </Action>
       )}
       <Action
@@ -212,7 +212,7 @@ function Danger({ account: { id, email, disabledMs } }: { readonly account: Acco
           label="Disable"
           warning={`The keys of ${email} stop working at once.`}
         >
-          A disabled account has no sessions, and its keys are refused with their next request.
+          The person is signed out everywhere, and the keys are refused with their next request.
         </Action>
       ) : (
         <Action {...accountAction(id, 'enable')} label="Enable">
@@ -220,7 +220,7 @@ function Danger({ account: { id, email, disabledMs } }: { readonly account: Acco
         </Action>
       )}
       <Action {...accountAction(id, 'delete')} label="Delete" warning={`${email} and its keys cannot be restored.`}>
-        The address, the name and the keys of the account are removed. Its usage is kept without them.
+        The address, the name and the keys of the account are removed. Its usage stays, without them.
       </Action>
     </div>
   );

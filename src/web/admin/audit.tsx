@@ -110,9 +110,9 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
     { title: 'Audit', path: AUDIT_PATH },
     <>
       <p class="quiet">
-        Who changed what, the latest first; days and times are in UTC, sign-ins are pale. Open an entry for its network
-        address and request. Entries are never removed, but lose the addresses of deleted accounts; failed sign-ins are
-        counted by hour.
+        Who changed what, the latest first. Days and times are in UTC, and everyday sign-ins are grey. Open an entry to
+        see its network address and request. Entries are never removed; only the addresses of deleted accounts are taken
+        out. Failed sign-ins are counted by the hour.
       </p>
       <List
         label={AUDIT_LABEL}

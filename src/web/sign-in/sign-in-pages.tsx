@@ -21,7 +21,7 @@ const PASSKEY_PATH = '/sign-in/passkey';
 /** GET /sign-in: all ways that this service has. Without mail the last one is its operator, at `contact`. */
 function signInPage(
   { oidc, sendsMail, linkCommand, sessions, passkeys, signUp }: AccountService,
-  { browser }: PageRequest,
+  { browser, address }: PageRequest,
   contact?: string,
   refused?: RefusedForm,
 ): Answer {
@@ -32,11 +32,11 @@ function signInPage(
     <>
       {email !== undefined && (
         <p>
-          You are signed in as <strong>{email}</strong>. The page that you opened needs a sign-in within the last 15
-          minutes, or one with a passkey: sign in again, or go back to <a href="/account">your account</a>.
+          You are signed in as <strong>{email}</strong>. The page that you opened asks for a new sign-in: one of the
+          last 15 minutes, or one with a passkey. Sign in again, or go back to <a href="/account">your account</a>.
         </p>
       )}
-      {sendsMail && <MailForm email={email} refused={refused} />}
+      {sendsMail && <MailForm email={email ?? address} refused={refused} />}
       {sendsMail && (providers.length > 0 || passkeys.arePossible) && <p class="or">or</p>}
       {providers.map((name) => (
         <p key={name}>
@@ -48,7 +48,7 @@ function signInPage(
       {passkeys.arePossible && <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" look="wide" />}
       {!sendsMail && providers.length === 0 && (
         <>
-          <p>This service sends no mail: ask its operator for a link.</p>
+          <p>This service sends no email: ask its operator for a link.</p>
           <ol>
             <li>The link signs you in once, without a password.</li>
             <li>Add a passkey in your settings: from then on you sign in with it.</li>
@@ -79,7 +79,7 @@ function signInPage(
 /** The sentence for people without an account about how to get one. */
 const SIGN_UP_TEXTS: Readonly<Record<SignUpPolicy, string>> = {
   open: 'New here? Your first sign-in creates an account.',
-  invited: 'New here? Your first sign-in creates an account if your domain is invited.',
+  invited: 'New here? Your first sign-in creates an account if the domain of your address is invited.',
   closed: 'New here? Accounts are by invitation.',
 };
 
@@ -87,7 +87,7 @@ function MailForm({ email, refused }: { readonly email: string | undefined; refu
   return (
     <Form action="/sign-in/email" button="Send a sign-in link" look="primary wide">
       <Field
-        label="E-mail address"
+        label="Email address"
         type="email"
         name="email"
         autocomplete="email"
@@ -97,7 +97,7 @@ function MailForm({ email, refused }: { readonly email: string | undefined; refu
         autofocus
         maxLength={254}
       >
-        You get a mail with a link and a code. There is no password.
+        You get an email with a link and a code. There is no password.
       </Field>
     </Form>
   );
@@ -113,7 +113,7 @@ function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest, ref
       <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" look="wide" />
       <Form action={`${PASSKEY_PATH}/code`} button="Sign in with a code">
         <Field label="Recovery code" name="code" autocomplete="off" refused={refused} required maxLength={40}>
-          You got ten with your first passkey. If you lost them too, ask the operator of this service.
+          You got ten codes with your first passkey. If you have lost them too, ask the operator of this service.
         </Field>
       </Form>
     </>,
@@ -125,10 +125,10 @@ function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest, ref
 /** GET /sign-in/code. */
 function codePage({ address }: PageRequest, refused?: RefusedForm): Answer {
   return formPage(
-    'Check your mail',
+    'Check your email',
     <>
       <p>
-        The mail to {address === undefined ? 'your address' : <strong>{address}</strong>} has a code and a link. Type
+        The email to {address === undefined ? 'your address' : <strong>{address}</strong>} has a code and a link. Type
         the code here, or open the link, within 15 minutes.
       </p>
       <Form action="/sign-in/code" button="Sign in" look="primary wide">
@@ -143,15 +143,15 @@ function codePage({ address }: PageRequest, refused?: RefusedForm): Answer {
           size={12}
           autofocus
         >
-          The {CODE_DIGITS} digits in the mail.
+          The {CODE_DIGITS} digits in the email.
         </Field>
       </Form>
       <p class="small quiet">
-        No mail? Look in the spam folder, and check the address. Mails go only to addresses that may sign in here, and
-        after several mails in a row none for some time: use the last one.
+        No email? Look in your spam folder, and check the address. Only addresses that may sign in here get one. If you
+        have asked several times, use the latest email: the next one is sent after a while.
       </p>
       <p class="small quiet">
-        <a href="/sign-in">Ask for another mail, or correct the address</a>
+        <a href="/sign-in">Ask for another email, or correct the address</a>
       </p>
     </>,
     statusAfter(refused),
@@ -162,7 +162,7 @@ function statusAfter(refused: RefusedForm | undefined): number {
   return refused === undefined ? 200 : statusOf(refused.error);
 }
 
-/** GET /sign-in/link: the page that a link leads to. It changes nothing, since scanners of mails open links. */
+/** GET /sign-in/link: the page that a link leads to. It changes nothing, since scanners of emails open links. */
 function linkPage({ signIn, publicUrl }: AccountService, request: PageRequest): Answer {
   const token = request.query.get('token') ?? '';
   const { email, provider } = signIn.look(token);
@@ -180,7 +180,7 @@ function linkPage({ signIn, publicUrl }: AccountService, request: PageRequest): 
 
 /**
  * GET /sign-in/oidc/{provider}. A link leads here: the policy of pages allows no form that ends at another host. Another site's link would
- * replace the cookie of a sign-in by mail.
+ * replace the cookie of a sign-in by email.
  */
 async function startAtProvider(
   { oidc, publicUrl }: AccountService,
@@ -209,19 +209,19 @@ function signedIn({ token, device }: NewSession, { next }: PageRequest): Answer 
   return redirect(nextPage(next), sessionCookie(token), deviceCookie(device), ...ended);
 }
 
-/** GET /sign-in/undo: the page that the link in a mail about a change leads to. It changes nothing, since scanners of mails open links. */
+/** GET /sign-in/undo: the page that the link in an email about a change leads to. It changes nothing, since scanners of emails open links. */
 function undoPage({ undoableChanges }: AccountService, { query }: PageRequest): Answer {
   const token = query.get('token') ?? '';
   const { email, createdMs } = undoableChanges.look(token);
   return formPage(
-    'Undo a change of your account',
+    'Undo changes of your account',
     <>
       <p>
-        This undoes every change since <Time ms={createdMs} /> of how the account signs in: <strong>{email}</strong> is
-        its address, providers that were linked and passkeys that were added since are removed, and removed passkeys are
-        given back. Recovery codes end, and all browsers are signed out.
+        This undoes every change of how you sign in since <Time ms={createdMs} />. Your address is{' '}
+        <strong>{email}</strong> again. Providers and passkeys that were added since are removed, and passkeys that were
+        removed are back. Your recovery codes stop working, and all browsers are signed out.
       </p>
-      <Form action="/sign-in/undo" hidden={{ token }} button="Undo it" look="primary wide" />
+      <Form action="/sign-in/undo" hidden={{ token }} button="Undo the changes" look="primary wide" />
     </>,
   );
 }
@@ -291,7 +291,7 @@ function entering(enter: FormWork<NewSession>, again?: FormAgain): AnyoneRoutes[
 
 function undonePage(email: string): Answer {
   return formPage(
-    'It is undone',
+    'The changes are undone',
     <>
       <p>
         The address of your account is <strong>{email}</strong>, and all browsers are signed out. Sign in again, and

@@ -1093,7 +1093,7 @@ class AccountKey(TypedDict):
 
 class Account(TypedDict):
     """The account that owns a key."""
-    #: E-mail address of the account.
+    #: Email address of the account.
     email: str
     #: Name of the account.
     name: Union[str, None]
