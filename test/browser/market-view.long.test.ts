@@ -115,7 +115,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(await seen('btc-before')).toEqual({
       recorded: 'recorded only before its window, until 2026-04-15 07:10 UTC, 2 snapshots',
       hasPlay: true,
-      instant: '15 Apr 07:10:00.000',
+      instant: '15 Apr 07:10:15.000',
       layers: ['midpoint'],
     });
     expect(await page.evaluate<unknown>("document.querySelector('.bare')")).toBeNull();
@@ -125,7 +125,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(await seen('btc-turns')).toEqual({
       recorded: 'recorded 120 s of 300 s (up 0 s, down 120 s), 6 snapshots',
       hasPlay: true,
-      instant: '07:11:00.000',
+      instant: '07:12:00.000',
       layers: ['midpoint'],
     });
     await page.locator('label:text-is("Up")').click();
@@ -142,12 +142,12 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(await seen('btc-short')).toEqual({
       recorded: 'recorded 10 s of 300 s, up only, 2 snapshots',
       hasPlay: true,
-      instant: '07:11:00.000',
+      instant: '07:11:05.000',
       layers: ['midpoint'],
     });
-    expect(await written()).toEqual(
-      expect.arrayContaining(['no book recorded', expect.stringMatching(/^11.* s of 300 s$/)]),
-    );
+    expect(await written()).toContain('no book recorded');
+    // The recorded time is stated once: the shown time is a little longer.
+    expect((await written()).filter((text) => / s of 300 s$/.test(text))).toEqual([]);
     const choices =
       "[...document.querySelectorAll('[name=Outcome]')].map(({ disabled, parentElement: { title } }) => [disabled, title])";
     const reason = 'down: no book is recorded.';

@@ -47,22 +47,34 @@ describe('The first view', () => {
     expect(shown(recorded(1000, 9000), `?from=${iso(5)}&to=${iso(99)}`)).toEqual([5, 100]);
   });
 
-  test('is at the last book while more is awaited, so an open market opens at now; otherwise at the first book', () => {
+  test('is at the last book while more is awaited, so an open market opens at now; otherwise in the middle of its books, where they are full', () => {
     const opened = [true, false].map((isComplete) => recordedSpans(recorded(1000, 9000), isComplete).firstMs);
-    expect(opened).toEqual([START_MS + 1000, START_MS + 9000]);
+    expect(opened).toEqual([START_MS + 5000, START_MS + 9000]);
+    expect(recordedSpans(recorded(-86_400_000, 60_000), true).firstMs).toBe(START_MS + 30_000);
     expect(recordedSpans(recorded(), false).firstMs).toBe(START_MS);
+    expect(recordedSpans(recorded(), true).firstMs).toBe(START_MS + 150_000);
   });
 
-  test('is after the gap that the first book is in', () => {
-    const read = recorded(1000, 90_000);
-    const gaps = [
-      [1000, 5000],
-      [5000, 20_000],
-      [30_000, 40_000],
-    ].map(([from, to]) => ({ from: iso(from!), to: iso(to!) }));
-    const { firstMs } = recordedSpans({ ...read, coverage: { ...read.coverage!, gaps: gaps as never } }, true);
-    expect(firstMs).toBe(START_MS + 20_000);
-  });
+  test.each([
+    [[[1000, 5000]], 45_500],
+    [
+      [
+        [40_000, 46_000],
+        [46_000, 50_000],
+        [60_000, 70_000],
+      ],
+      50_000,
+    ],
+    [[[40_000, 95_000]], 1000],
+  ])(
+    'with gaps at %j is %d ms after the start: after the gap that the middle is in, if books follow it',
+    (times, ms) => {
+      const read = recorded(1000, 90_000);
+      const gaps = times.map(([from, to]) => ({ from: iso(from!), to: iso(to!) }));
+      const { firstMs } = recordedSpans({ ...read, coverage: { ...read.coverage!, gaps: gaps as never } }, true);
+      expect(firstMs).toBe(START_MS + ms);
+    },
+  );
 
   test.each([
     [[10, 1], [9.5, 7], 'up'],

@@ -13,7 +13,7 @@ import {
 } from '../../../src/domain/heat-map-picture.ts';
 import { cssColour, paletteOf, picturedBands, SHADES } from '../../../src/web/browser/view/heat-map-cells.ts';
 import { imbalanceLines, midLines, spreadLines } from '../../../src/web/browser/view/plot-lines.ts';
-import { spreadRange } from '../../../src/web/browser/view/quote-strips.ts';
+import { spreadName, spreadRange } from '../../../src/web/browser/view/quote-strips.ts';
 import { clamped, moved, wholeSpan, zoomed } from '../../../src/web/browser/view/span.ts';
 
 const START_MS = Date.UTC(2026, 0, 8, 10, 30);
@@ -28,6 +28,10 @@ test('The scale of spreads ends where 98 % of the columns do, at least at 0.02, 
     [0, 0.02],
     [0, 0.02],
   ]);
+});
+
+test('The name of the spreads says where they are cut, if the market has a wider one.', () => {
+  expect([spreadName(0.03, 0.39), spreadName(0.03, 0.03)]).toEqual(['Spread, cut at 0.03, widest 0.39', 'Spread']);
 });
 const SCALES = ['log', 'sqrt'] as const;
 

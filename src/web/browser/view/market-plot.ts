@@ -259,7 +259,7 @@ export class MarketPlot {
     let made = 0;
     const nextFrame = (): BandFrame => ({
       ...{ width, ...this.#gutters.peek(), colours, hasTimeAxis: ++made === bands },
-      ...{ time: () => state.time.peek(), whole: state.home, dayMs: state.startMs, events: () => events.peek() },
+      ...{ time: () => state.time.peek(), dayMs: state.startMs, events: () => events.peek() },
     });
     const outcomes = outcomesOf(this.#content.panels.peek());
     const [hasCoin, hasBooks] = [this.#hasCoin.peek(), this.#content.hasBooks.peek()];

@@ -101,7 +101,10 @@ export interface RecordedSpans {
   readonly first: Span;
   /** The start of the market: the day whose date its times do not need. */
   readonly startMs: number;
-  /** Its first instant that has a book of each recorded outcome, after a gap that it is in; the last book while more of the market is awaited. */
+  /**
+   * The instant that is shown at first: the middle of the books of `outcome`, which are full there, after a gap that it is in, or their
+   * first one if that gap does not end; the last book while more of the market is awaited.
+   */
   readonly firstMs: number;
   /** The outcome that was recorded for longer; up where both are equal. */
   readonly outcome: Outcome;
@@ -122,9 +125,16 @@ export function recordedSpans(
   const inside = { from: Math.max(shown.from, books.from), to: Math.min(shown.to, books.to) };
   const length = inside.to - inside.from;
   const isShort = isComplete && 2 * length < shown.to - shown.from;
-  let firstMs = Math.max(shown.from, ...(isComplete ? firsts : lasts));
-  for (const { from, to } of coverage?.gaps ?? []) {
-    if (isComplete && Date.parse(from) <= firstMs) firstMs = Math.max(firstMs, Date.parse(to));
+  const longest = known.toSorted((a, b) => b.recordedSeconds - a.recordedSeconds || b.count - a.count)[0];
+  let firstMs = Math.max(shown.from, ...lasts);
+  if (isComplete) {
+    const from = Math.max(shown.from, Date.parse(longest?.first ?? startTime));
+    const to = Math.min(shown.to - 1, Date.parse(longest?.last ?? endTime));
+    firstMs = Math.round((from + to) / 2);
+    for (const gap of coverage?.gaps ?? []) {
+      if (Date.parse(gap.from) <= firstMs) firstMs = Math.max(firstMs, Date.parse(gap.to));
+    }
+    if (firstMs > to) firstMs = from;
   }
   return {
     limits: { from: Math.min(window.from, books.from), to: Math.max(window.to, books.to) },
@@ -132,6 +142,6 @@ export function recordedSpans(
     first: isShort ? wholeSpan({ from: inside.from - length / 20, to: inside.to + length / 20 }) : shown,
     startMs: window.from,
     firstMs: Math.min(firstMs, shown.to - 1),
-    outcome: known.toSorted((a, b) => b.recordedSeconds - a.recordedSeconds || b.count - a.count)[0]?.outcome ?? 'up',
+    outcome: longest?.outcome ?? 'up',
   };
 }

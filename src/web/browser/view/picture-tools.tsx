@@ -42,7 +42,7 @@ export function PictureTools({ explorer, shown }: MarketContent) {
           −
         </ToolButton>
         <ToolButton isDisabled={state.isWhole.value} onClick={() => state.showWhole()}>
-          Whole<span class="wide"> market</span>
+          Reset<span class="wide"> zoom</span>
         </ToolButton>
       </div>
     </div>

@@ -19,8 +19,6 @@ export interface BandFrame {
   readonly right: number;
   readonly colours: PageColours;
   readonly time: () => Span;
-  /** The time of the whole market. */
-  readonly whole: Span;
   /** An instant of the day whose date the axis does not need. */
   readonly dayMs: number;
   readonly events: () => readonly PlotEvent[];
@@ -44,8 +42,8 @@ export interface BandContent {
 
 /** Above a plotting area: the name of the band. Below it: half of a label. */
 export const [BAND_ABOVE, BAND_BELOW] = [12, 4] as const;
-/** The middle of what is written above a band and of the dates below it, and the width of the name of a panel, at the right above it. */
-const [ABOVE, DATES_BELOW, NAME_WIDTH] = [-6.5, 30, 48] as const;
+/** The middle of what is written above a band, and the width of the name of a panel, at the right above it. */
+const [ABOVE, NAME_WIDTH] = [-6.5, 48] as const;
 /** Less room beside the plot has no axis: what is at the instant is above the plot then. */
 export const AXIS_MIN = 60;
 /** Two lines: the date is below the time. */
@@ -108,12 +106,6 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
           // At the right end: the line of the instant begins at the left.
           const end = width - left - right;
           writeLabel(plot, colours, name(plot), end + 16, ABOVE, end);
-          const [part, whole] = [time(), frame.whole].map(({ from, to }) =>
-            Number(((to - from) / 1000).toPrecision(3)),
-          );
-          if (hasTimeAxis && part! < whole!) {
-            writeLabel(plot, colours, `${part} s of ${whole} s`, end, height + DATES_BELOW, end);
-          }
           if (!hasEventNames) return;
           const [start] = events();
           // The start of a market that was recorded only before its window is not in the picture.

@@ -13,6 +13,11 @@ export function spreadRange(spreads: readonly (number | null | undefined)[]): [l
   return [Math.min(0, known[0] ?? 0), Math.max(SPREAD_MIN, high)];
 }
 
+/** The name of the band whose scale ends at `high`; `widest` is the widest spread of the market. */
+export function spreadName(high: number, widest: number): string {
+  return widest > high ? `Spread, cut at ${high}, widest ${widest}` : 'Spread';
+}
+
 /** Makes a band for spreads; `widest` is that of the market. */
 export function spreadStrip(
   element: HTMLElement,
@@ -22,7 +27,7 @@ export function spreadStrip(
   widest: () => number,
 ): uPlot {
   return plotBand(element, frame, {
-    name: ({ scales }) => (widest() > scales.spread!.max! ? `Spread, widest ${widest()}` : 'Spread'),
+    name: ({ scales }) => spreadName(scales.spread!.max!, widest()),
     height,
     scales: { spread: { range: ({ data }) => spreadRange(Array.from(data[1]!)) } },
     axes: [
