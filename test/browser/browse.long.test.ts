@@ -72,7 +72,8 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key.key}` } });
     return ((await answer.json()) as { data: readonly T[] }).data;
   };
-  const marketsOf = async (coin: string, query = '') => await get<Market>(`/v1/${coin}/markets?include=counts${query}`);
+  const marketsOf = async (coin: string, query = '') =>
+    await get<Market>(`/v1/${coin}/markets?include=counts&sort=books${query}`);
   const open = async (query = '') => void (await page.goto(`${server.origin}/view${query}`));
   const query = async () => await page.evaluate<string>('location.search');
 
@@ -93,15 +94,22 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.locator('input[type=search]').fill(long[1]!.conditionId.slice(0, 20).toUpperCase());
     await seeRows(page, long.slice(1, 2));
     const title = async () => await page.evaluate<string>('document.querySelector("#list-title").textContent');
-    expect(await title()).toMatch(/^“0x\w+” in a slug or ID: 1 market, all recorded$/i);
+    expect(await title()).toMatch(/^“0x\w+” in coin, slug or ID: 1 market, all recorded$/i);
     // A search is of all coins.
     expect(await page.evaluate<string>("document.querySelector('[name=Coin]:checked').parentElement.textContent")).toBe(
       'All',
     );
     await page.locator('input[type=search]').fill('no-such-market');
-    await page.getByText(/^No market has “no-such-market” in its slug, or an ID that begins with it/).waitFor();
-    expect(await title()).toBe('“no-such-market” in a slug or ID: no markets');
-    await page.getByRole('button', { name: /All markets of ETH/ }).waitFor();
+    await page
+      .getByText(/^No market is of a coin “no-such-market”, has it in its slug, or has an ID that begins with it/)
+      .waitFor();
+    expect(await title()).toBe('“no-such-market” in coin, slug or ID: no markets');
+    await page.getByText(/^A search finds a coin, .*; a part of a slug, .*; and the beginning of an ID/).waitFor();
+    await page.getByRole('button', { name: /Recorded days of ETH/ }).waitFor();
+    await page.getByRole('button', { name: /Recorded days of SOL/ }).click();
+    await page.getByText(/^SOL, all days/).waitFor();
+    await page.evaluate('history.back()');
+    await page.getByText(/^A search finds/).waitFor();
     await page.evaluate('history.go(-2)');
     await seeRows(page, long);
     expect(await query()).toBe('?coin=eth&tf=4h');
@@ -187,7 +195,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     expect(Math.max(...widths) - Math.min(...widths)).toBeLessThan(2);
   });
 
-  test('A search has a column of the coin, one of the length where it differs, and marks its text; buttons move a list that scrolls by what is seen.', async () => {
+  test('A search has columns of the coin and of the length where they differ, and marks its text; buttons move a list that scrolls by what is seen.', async () => {
     const headings = async () =>
       await page.evaluate<string[]>(
         "[...document.querySelectorAll('.markets th')].slice(0, 4).map((one) => one.innerText)",
@@ -200,7 +208,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     const row = (await marketsOf('eth', '&tf=4h'))[0]!;
     await page.locator('input[type=search]').fill(row.slug);
     await seeRows(page, [row]);
-    expect(await headings()).toEqual(['Market (UTC)', 'Coin', 'Up midpoint', 'Winner']);
+    expect(await headings()).toEqual(['Market (UTC)', 'Up midpoint', 'Winner', 'Snapshots']);
     await page.setViewportSize({ width: 1280, height: 720 });
     await open('?search=updown-5m');
     await until(page, "document.querySelector('.markets .sparkline') !== null");
@@ -226,7 +234,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     const cut = "[...document.querySelectorAll('.slug')].filter((one) => one.scrollWidth > one.clientWidth).length";
     expect(await page.evaluate<number>(cut)).toBe(0);
     await open('?search=btc');
-    await page.getByText(/^“btc” in a slug or ID: \d+ markets, all recorded$/).waitFor();
+    await page.getByText(/^“btc” in coin, slug or ID: \d+ markets, all recorded$/).waitFor();
     expect(await page.evaluate<string>("document.querySelector('.list-end').innerText")).toMatch(/^\d+ markets$/);
     await page.getByRole('button', { name: /Clear the search/ }).click();
     await page.getByText(/^BTC, all days/).waitFor();

@@ -187,7 +187,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     for (const width of [375, 1280]) {
       await page.setViewportSize({ width, height: 812 });
       await page.goto(`${server.origin}/view?search=btc-nothing`);
-      await page.getByText('“btc-nothing” in a slug or ID: 1 market, none recorded').waitFor();
+      await page.getByText('“btc-nothing” in coin, slug or ID: 1 market, none recorded').waitFor();
       await until(page, "document.querySelector('.markets td.winner')?.checkVisibility()");
       expect(await page.evaluate<string[]>(outside)).toEqual([]);
       expect(await page.evaluate<string>("document.querySelector('#list-title').parentElement.textContent")).toMatch(

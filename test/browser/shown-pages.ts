@@ -120,7 +120,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byAdmin('view-nothing', '/view?search=nothing', {
     prepare: async (page) =>
       await page
-        .getByText(/^No market has/)
+        .getByText(/^No market is of a coin/)
         .first()
         .waitFor(),
   }),

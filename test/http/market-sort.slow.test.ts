@@ -26,7 +26,7 @@ interface Made {
 const made: readonly Made[] = Array.from({ length: MARKETS }, (_, index) => {
   const number = (index * 701) % MARKETS;
   const { startMs } = marketStatement(number);
-  // At most 4 s of the window of 5 min are recorded: one of a hundred parts is 3 s.
+  // At most 32 s of the window of 5 min are recorded: a tenth is 30 s.
   const snapshots = number % 13 === 0 ? (number % 5) + 1 : 0;
   return {
     number,
@@ -38,7 +38,7 @@ const made: readonly Made[] = Array.from({ length: MARKETS }, (_, index) => {
     final: number % 5 === 0 ? undefined : 90_000.25 + (number % 7),
     hasGap: number % 11 === 0,
     snapshots,
-    recordedMs: snapshots === 0 ? 0 : (snapshots - 1) * 1000,
+    recordedMs: snapshots === 0 ? 0 : (snapshots - 1) * 8000,
   };
 });
 
@@ -61,7 +61,7 @@ beforeAll(() => {
       // The last one ends as the window begins.
       if (hasGap) gaps.add(market.key, { fromMs: startMs - 5000, toMs: startMs, reason: 'recorder restarted' });
       const books = Array.from({ length: count }, (_, i) => ({
-        timestampMs: startMs + i * 1000,
+        timestampMs: startMs + i * 8000,
         id: givenIds.take(undefined),
         book: { bidPrices: [0.5], bidSizes: [i + 1], askPrices: [], askSizes: [] },
       }));
@@ -83,7 +83,7 @@ const VALUES: Readonly<Record<string, (market: Made) => string | number>> = {
   volume: ({ volume }) => volume ?? -1,
   strike: ({ strike }) => strike ?? -1,
   final: ({ final }) => final ?? -1,
-  books: ({ snapshots, recordedMs }) => (snapshots === 0 ? 0 : recordedMs < 3000 ? 1 : 2),
+  books: ({ snapshots, recordedMs }) => (snapshots === 0 ? 0 : recordedMs < 30_000 ? 1 : 2),
 };
 
 /** The whole list, sorted; no two markets have one window. */

@@ -167,6 +167,17 @@ test('a search lists what the service finds, and what is chosen next replaces it
   expect(rows()[0]).toBe('eth-23');
 });
 
+test('a search for a coin finds all of its markets, also those with another name of the coin in their slugs', async () => {
+  const { recordings, settle, rows, asked, served } = started();
+  await settle();
+  served.eth = served.eth!.map((market) => ({ ...market, conditionId: market.conditionId.replace('eth', 'ethereum') }));
+  recordings.choose({ search: 'ETH' });
+  await settle(0, 80);
+  expect(recordings.found!.markets).toBe(served.eth.length);
+  expect(rows().toSorted()).toEqual(served.eth.map(({ conditionId }) => conditionId).toSorted());
+  expect(asked.filter((path) => path.startsWith('/v1/eth/markets'))[0]).not.toContain('search=');
+});
+
 const ofSearch = fc.record({
   markets: fc.array(
     fc.record({ coin: fc.constantFrom('btc', 'eth', 'sol'), isFound: fc.boolean(), isRecorded: fc.boolean() }),
@@ -199,7 +210,12 @@ test('A search lists the recorded matches of all coins before the others, those 
           conditionId.includes('found') && (wanted === undefined || snapshotCount === wanted),
       )
       .sort((a, b) => b.snapshotCount - a.snapshotCount || Number(b.symbol === coin) - Number(a.symbol === coin));
-    expect(recordings.found).toEqual({ markets: all.length, recordedMarkets: all.filter(isRecorded).length });
+    const kinds = new Set(all.map(({ symbol }) => symbol)).size;
+    expect(recordings.found).toEqual({
+      markets: all.length,
+      recordedMarkets: all.filter(isRecorded).length,
+      coins: kinds,
+    });
     const before = asked.length;
     // The last page before the second one.
     for (const at of [all.length - 1, 150]) if (at > 100) await settle(at, at + 1);

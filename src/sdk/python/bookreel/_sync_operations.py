@@ -115,7 +115,7 @@ class Operations:
         volume_min: Only markets whose known volume is at least this many USDC.
         sort: The order: by the start of the window, the slug, the winner, the strike (priceStart), the final price (priceEnd), the
         recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows;
-        unknown values are below all others. books: the markets with books, then those of less than 1 % of whose window books are
+        unknown values are below all others. books: the markets with books, then those of less than a tenth of whose window books are
         recorded, then those without, each the latest window first. With asOf only by the window or by books, then without the nearly
         empty ones apart: other values at that instant are not known.
         include: counts adds to each market snapshotCount, the number of its stored order book snapshots, and recordedSeconds of

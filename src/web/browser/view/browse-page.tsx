@@ -158,13 +158,28 @@ function Listed(content: MarketListContent) {
   // The first page of a search shows whether there is any market.
   recordings.changes.value;
   if (list.count === 0) {
+    const isSearch = recordings.query.value.search !== '';
+    const coins = recordings.coins.value!.filter(({ recordedMarkets }) => isSearch && recordedMarkets > 0);
     return (
       <div class="card empty">
         <p>{nothingText(recordings.query.value)}</p>
+        {isSearch && (
+          <p class="quiet small">
+            A search finds a coin, like btc; a part of a slug, like 5m or the Unix second at which a market begins; and
+            the beginning of an ID, like 0x4f. The calendar of a coin has its recorded days.
+          </p>
+        )}
         <p class="row">
-          <ToolButton onClick={() => recordings.choose({ ...NO_FILTERS, date: '', search: '', timeframe: undefined })}>
-            All markets of {recordings.coin!.toUpperCase()}
-          </ToolButton>
+          {(coins.length > 0 ? coins : [{ symbol: recordings.coin! }]).map(({ symbol }) => (
+            <ToolButton
+              key={symbol}
+              onClick={() =>
+                recordings.choose({ ...NO_FILTERS, coin: symbol, date: '', search: '', timeframe: undefined })
+              }
+            >
+              {isSearch ? 'Recorded days' : 'All markets'} of {symbol.toUpperCase()}
+            </ToolButton>
+          ))}
         </p>
       </div>
     );
@@ -176,7 +191,7 @@ function Listed(content: MarketListContent) {
 function titleOf(recordings: Recordings): string {
   const { date, search, timeframe = '' } = recordings.query.value;
   const days = `${`${recordings.coin!.toUpperCase()} ${timeframe}`.trim()}, ${date === '' ? 'all days' : dateText(date)}`;
-  const what = search === '' ? days : `“${search}” in a slug or ID`;
+  const what = search === '' ? days : `“${search}” in coin, slug or ID`;
   // The first page of a search counts it.
   recordings.changes.value;
   const counts = search === '' ? recordings.days.value && totalsOf(recordings.days.value, date) : recordings.found;
@@ -252,7 +267,7 @@ function nothingText(query: BrowseQuery): string {
     return 'No market matches these filters: clear them, or choose other ones.';
   }
   if (search !== '') {
-    return `No market has “${search}” in its slug, or an ID that begins with it: search for a shorter text.`;
+    return `No market is of a coin “${search}”, has it in its slug, or has an ID that begins with it.`;
   }
   return date === ''
     ? 'No markets are recorded here: choose another timeframe.'

@@ -60,7 +60,7 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'coin',
     heading: 'Coin',
-    isSeen: (_, { query, coins }) => query.value.search !== '' && coins.value!.length > 1,
+    isSeen: (_, { found }) => found !== undefined && found.coins > 1,
     cell: ({ market }) => market.symbol.toUpperCase(),
   },
   {

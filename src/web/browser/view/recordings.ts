@@ -74,8 +74,8 @@ export class Recordings {
   /** Changes with each change of rows and midpoints. */
   readonly changes: ReadonlySignal<number> = this.#changes;
   readonly #midpoints: ShownValues<string, Midpoints>;
-  /** The totals of a list that the days do not count; undefined before its first page. */
-  found: Pick<DayTotals, 'markets' | 'recordedMarkets'> | undefined;
+  /** The totals of a list that the days do not count, and the number of its coins; undefined before its first page. */
+  found: (Pick<DayTotals, 'markets' | 'recordedMarkets'> & { readonly coins: number }) | undefined;
   /** The parts of such a list. */
   #groups: readonly FoundGroup[] = [];
   #load = new AbortController();
@@ -181,7 +181,7 @@ export class Recordings {
       loadPage: async (skip, aborted) => {
         const load: LoadMarkets = async (coin, from, limit, totals = '') =>
           await this.#deps.connection.get<MarketPage>(
-            `/v1/${coin}/markets?include=counts${this.#filters()}&limit=${limit}&skip=${from}${totals}`,
+            `/v1/${coin}/markets?include=counts${this.#filters(coin)}&limit=${limit}&skip=${from}${totals}`,
             { signal: aborted },
           );
         if (count === undefined) return await this.#found(skip, load);
@@ -217,7 +217,8 @@ export class Recordings {
       this.#groups = [...halves.map(([recorded]) => recorded), ...halves.map(([, others]) => others)];
       const sum = (name: 'total' | 'recorded') =>
         firsts.reduce((before, { pagination }) => before + (pagination[name] ?? 0), 0);
-      this.found = { markets: sum('total'), recordedMarkets: sum('recorded') };
+      const found = firsts.filter(({ data }) => data.length > 0);
+      this.found = { markets: sum('total'), recordedMarkets: sum('recorded'), coins: found.length };
     }
     const parts: (readonly ListedMarket[] | Promise<MarketPage>)[] = [];
     let before = 0;
@@ -240,10 +241,11 @@ export class Recordings {
     return { yes: recordedMarkets, no: markets - recordedMarkets, all: markets }[this.recorded];
   }
 
-  /** The parameters of the list. */
-  #filters(): string {
-    const { date, search, winner, gaps, volumeMin, sort } = this.#query.peek();
+  /** The parameters of the list of a coin: a search for the coin finds all of its markets, whatever their slugs. */
+  #filters(coin: string): string {
+    const { date, search: text, winner, gaps, volumeMin, sort } = this.#query.peek();
     const recorded = { yes: true, no: false, all: undefined }[this.recorded];
+    const search = text.toLowerCase() === coin ? '' : text;
     const values = { recorded, search, date, winner, gaps, volumeMin, sort: sort === '-window' ? '' : sort };
     const given = Object.entries(values).flatMap(([name, value]) =>
       value === undefined || value === '' ? [] : `&${name}=${encodeURIComponent(value)}`,
