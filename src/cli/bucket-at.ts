@@ -1,5 +1,5 @@
 import { isLoopback } from '../domain/loopback.ts';
-import { Bucket, type BucketTimes, bucketAccess } from '../store/bucket.ts';
+import { Bucket, type BucketOptions, bucketAccess } from '../store/bucket.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Opens a bucket with the settings of AWS. Warns if its endpoint is not encrypted: then others can read `what`. */
@@ -7,7 +7,7 @@ export function bucketAt(
   { clock, err }: Pick<Terminal, 'clock' | 'err'>,
   address: string,
   what: string,
-  times?: Partial<BucketTimes>,
+  options?: BucketOptions,
 ): Bucket {
   const access = bucketAccess(address, process.env);
   const { protocol, hostname, origin } = new URL(access.base);
@@ -16,5 +16,5 @@ export function bucketAt(
       `traffic to and from '${origin}' is not encrypted: anybody on the way can read ${what}; name an endpoint with https://\n`,
     );
   }
-  return new Bucket(access, clock, times);
+  return new Bucket(access, clock, options);
 }

@@ -4,7 +4,7 @@ import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { addSettings } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { Bucket, BucketTimes } from '../store/bucket.ts';
+import type { Bucket, BucketOptions } from '../store/bucket.ts';
 import { draftOf } from '../store/on-disk.ts';
 import type { Publisher, PublisherOptions } from '../store/publisher.ts';
 import { bucketAt } from './bucket-at.ts';
@@ -153,11 +153,18 @@ async function publisherOf(
   const { clock, err } = terminal;
   const log = (line: string) => err(`${printable(line)}\n`);
   const monotonicMs = () => performance.now();
-  return await Publisher.open({ directory, bucket: bucketOf(terminal, books), clock, monotonicMs, log, ...given });
+  return await Publisher.open({
+    directory,
+    bucket: bucketOf(terminal, books, { signal: given.signal }),
+    clock,
+    monotonicMs,
+    log,
+    ...given,
+  });
 }
 
-function bucketOf(terminal: Terminal, books: string | undefined, times?: Partial<BucketTimes>): Bucket {
+function bucketOf(terminal: Terminal, books: string | undefined, options?: BucketOptions): Bucket {
   // The parser makes '' of no value.
-  if (books) return bucketAt(terminal, books, READS, times);
+  if (books) return bucketAt(terminal, books, READS, options);
   throw new DomainError('invalid-parameter', 'name the bucket with --books, like --books s3://bucket/folder');
 }

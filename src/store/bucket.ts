@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { sign } from 'aws4';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
@@ -15,6 +16,8 @@ const BYTES_PER_MS_MIN = 100;
 /** The pauses between tries double, from this one: 32 s in all. */
 const PAUSE_MS = 250;
 const TRIES = 8;
+/** The time for each request of a command that ends. */
+const LAST_ANSWER_MS = 2000;
 /** Errors that pass, and bodies that were changed on the way. Those with a status of 5xx or 429 are retried too. */
 const PASSING =
   /^(?:SlowDown|RequestTimeout|OperationAborted|ConditionalRequestConflict|BadDigest|XAmzContentSHA256Mismatch|IncompleteBody)$/;
@@ -45,6 +48,11 @@ export interface BucketTimes {
   readonly answerMs: number;
   readonly pauseMs: number;
   readonly tries: number;
+}
+
+export interface BucketOptions extends Partial<BucketTimes> {
+  /** From then on requests have two seconds, and are not tried again: a command that ends may still give up its lock. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** An object of a bucket. */
@@ -132,10 +140,12 @@ export class Bucket {
   readonly access: BucketAccess;
   readonly #clock: () => InstantMs;
   readonly #times: BucketTimes;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(access: BucketAccess, clock: () => InstantMs, times?: Partial<BucketTimes>) {
+  constructor(access: BucketAccess, clock: () => InstantMs, { signal, ...times }: BucketOptions = {}) {
     this.access = access;
     this.#clock = clock;
+    this.#signal = signal;
     this.#times = { answerMs: ANSWER_MS, pauseMs: PAUSE_MS, tries: TRIES, ...times };
   }
 
@@ -238,7 +248,9 @@ export class Bucket {
       }
       if (tries >= this.#times.tries)
         throw new DomainError('unavailable', `${fault}, after ${tries} tries: run this again later`);
-      await Bun.sleep(this.#times.pauseMs * 2 ** (tries - 1) * (0.5 + Math.random() / 2));
+      const pauseMs = this.#times.pauseMs * 2 ** (tries - 1) * (0.5 + Math.random() / 2);
+      await pause(pauseMs, undefined, { signal: this.#signal }).catch(() => undefined);
+      if (this.#isEnding) throw new DomainError('unavailable', `${fault}, and this command ends`);
     }
   }
 
@@ -265,8 +277,14 @@ export class Bucket {
     );
     const ending = new AbortController();
     const end = () => ending.abort(new DOMException('it took too long', 'TimeoutError'));
-    const timeFor = (bytes: number) => setTimeout(end, this.#times.answerMs + bytes / BYTES_PER_MS_MIN);
+    const timeFor = (bytes: number) =>
+      setTimeout(end, this.#isEnding ? LAST_ANSWER_MS : this.#times.answerMs + bytes / BYTES_PER_MS_MIN);
     let timer = timeFor(body?.length ?? 0);
+    const endSoon = () => {
+      clearTimeout(timer);
+      timer = timeFor(0);
+    };
+    this.#signal?.addEventListener('abort', endSoon);
     try {
       const response = await fetch(url, {
         method,
@@ -288,7 +306,12 @@ export class Bucket {
       throw error;
     } finally {
       clearTimeout(timer);
+      this.#signal?.removeEventListener('abort', endSoon);
     }
+  }
+
+  get #isEnding(): boolean {
+    return this.#signal?.aborted === true;
   }
 
   get #origin(): string {

@@ -188,6 +188,7 @@ export class Publisher implements AsyncDisposable {
         fault = '';
       } catch (error) {
         if (!(error instanceof DomainError) || error.kind !== 'unavailable') throw error;
+        if (signal.aborted) return;
         if (error.message !== fault) this.#options.log(error.message);
         fault = error.message;
       }

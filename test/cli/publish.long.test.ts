@@ -135,3 +135,41 @@ test('publish --follow that is killed anywhere leaves a catalog with which the n
   expect(catalogRows(follower.replica.database)).toEqual(it.rows());
   expect((await it.run('publish verify --deep')).code).toBe(0);
 });
+
+/** Asks a storage that answers no request, or each with 503, and returns the number of requests. */
+async function publishTo(answer: () => Response | Promise<Response>, end: (child: Bun.Subprocess) => void) {
+  using directory = temporaryDirectory();
+  const data = join(directory.path, 'data');
+  openArchive(data, NOW_MS, { create: true }).database.close();
+  const asked = Promise.withResolvers<void>();
+  let requests = 0;
+  await using storage = Bun.serve({
+    port: 0,
+    idleTimeout: 0,
+    fetch: () => {
+      requests += 1;
+      asked.resolve();
+      return answer();
+    },
+  });
+  const env = { AWS_ENDPOINT_URL: storage.url.href, AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' };
+  const words = ['publish', '--follow', '--for-parent', '--books', 's3://books/live', '--data', data];
+  const child = Bun.spawn([EXECUTABLE, ...words], { env, ipc: () => undefined, stdio: ['ignore', 'pipe', 'pipe'] });
+  await asked.promise;
+  end(child);
+  const [code, output] = [await child.exited, await new Response(child.stderr).text()];
+  await storage.stop(true);
+  return { code, output, requests };
+}
+
+for (const [name, end] of [
+  ['a signal', (child: Bun.Subprocess) => child.kill('SIGTERM')],
+  ['its server has gone', (child: Bun.Subprocess) => child.disconnect()],
+] as const) {
+  test(`publish ends soon after ${name}, also if the storage does not answer or is busy`, async () => {
+    const never = () => Promise.withResolvers<Response>().promise;
+    expect(await publishTo(never, end)).toEqual({ code: 0, output: '', requests: 1 });
+    const busy = () => new Response('<Error><Code>SlowDown</Code></Error>', { status: 503 });
+    expect(await publishTo(busy, end)).toMatchObject({ code: 0, output: '', requests: 1 });
+  });
+}
