@@ -166,8 +166,15 @@ async function readable<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    const codec = /unsupported compression codec: (\w+)/.exec(String(error))?.[1];
-    const reason = codec === undefined ? 'it is damaged or cut off' : `its compression ${codec} is not supported`;
-    throw unreadable(`'${path}' cannot be read as Parquet: ${reason}`, error);
+    throw unreadable(`'${path}' cannot be read as Parquet: ${reasonOf(String(error))}`, error);
   }
+}
+
+function reasonOf(message: string): string {
+  const codec = /unsupported compression codec: (\w+)/.exec(message)?.[1];
+  if (codec !== undefined) return `its compression ${codec} is not supported`;
+  const isLong = message.includes('page of too many values');
+  return isLong
+    ? 'a page has more than 8,388,608 values: write it with smaller row groups'
+    : 'it is damaged or cut off';
 }

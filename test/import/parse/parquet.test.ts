@@ -45,3 +45,26 @@ test.each(NULL_COLUMNS)('columns of Arrow that are all null are read from %s', a
   const rows = await file.read({ start: 0, end: 1 }, ['asset_id', 'side', 'fee']);
   expect(rows).toEqual([{ asset_id: '11', side: null, fee: null }]);
 });
+
+/**
+ * Rows whose list `bids` of groups with `price` has four prices, none, and four, in a data page of version 2. Arrow does not count the
+ * empty list as a null. Made with pyarrow 25.0.1: pq.write_table(table, file, data_page_version='2.0', compression='NONE',
+ * write_statistics=False, store_schema=False).
+ */
+const EMPTY_LIST = [
+  'UEFSMRUEFYABFYABTBUQFQASAACamZmZmZm5P5qZmZmZmck/MzMzMzMz0z+amZmZmZnZPwAAAAAAAOA/MzMzMzMz4z9mZmZmZmbm',
+  'P5qZmZmZmek/FQYVHhUeXBUSFQAVBhUQFQ4VBhIcAAAABc4BBSQZkgQAAAMDiMb6FQQZXDUAGAZzY2hlbWEVAgA1AhgEYmlkcxUC',
+  'FQZMPAAAADUEGARsaXN0FQIANQIYB2VsZW1lbnQVAgAVCiUCGAVwcmljZQAWBhkcGRwmABwVChk1AAYQGUgEYmlkcwRsaXN0B2Vs',
+  'ZW1lbnQFcHJpY2UVABYSFu4BFu4BJqgBJggpLBUEFQAVAgAVABUQFQIAPCkmBgwZVgACAAAQAAAAFu4BFgYmCBbuAQAoIHBhcnF1',
+  'ZXQtY3BwLWFycm93IHZlcnNpb24gMjUuMC4xGRwcAAAA0gAAAFBBUjE=',
+].join('');
+
+test('an empty list in a data page of version 2 of Arrow is read', async () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'lists.parquet');
+  writeFileSync(path, Buffer.from(EMPTY_LIST, 'base64'));
+  const file = await ParquetFile.open(path);
+  const rows = await file.read({ start: 0, end: 3 }, ['bids']);
+  const lists = [[0.1, 0.2, 0.3, 0.4], [], [0.5, 0.6, 0.7, 0.8]];
+  expect(rows).toEqual(lists.map((prices) => ({ bids: prices.map((price) => ({ price })) })));
+});
