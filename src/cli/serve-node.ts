@@ -99,16 +99,16 @@ async function openOnce(
     discardReplica(path);
     discarded.count += 1;
   });
-  const follower = stack.use(
-    new CatalogFollower({ directory: data, bucket: new Bucket(access, nowMs, CATALOG_TIMES), monotonicMs, log: warn }),
-  );
+  const following = new AbortController();
+  void stopped.then(() => following.abort());
+  const catalog = new Bucket(access, nowMs, { ...CATALOG_TIMES, signal: following.signal });
+  const follower = stack.use(new CatalogFollower({ directory: data, bucket: catalog, monotonicMs, log: warn }));
   if (!(await hasStarted(follower, log, stopped))) return undefined;
   const bucket = new Bucket(access, nowMs, BOOK_TIMES);
   const cache = new BookCache({ directory: data, bucket, bytesMax: cacheBytes.bytes, monotonicMs, warn });
   follower.replica.database.onCorruption = onCorruption;
   const archive = openArchiveOf(data, nowMs(), onCorruption);
   stack.defer(() => archive.database.close());
-  const following = new AbortController();
   const followed = follower.follow(following.signal);
   stack.defer(async () => {
     following.abort();

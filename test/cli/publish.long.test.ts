@@ -136,7 +136,7 @@ test('publish --follow that is killed anywhere leaves a catalog with which the n
   expect((await it.run('publish verify --deep')).code).toBe(0);
 });
 
-/** Asks a storage that answers no request, or each with 503, and returns the number of requests. */
+/** Publishes to a storage with these answers, and ends the command at the first request. */
 async function publishTo(answer: () => Response | Promise<Response>, end: (child: Bun.Subprocess) => void) {
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
@@ -144,8 +144,7 @@ async function publishTo(answer: () => Response | Promise<Response>, end: (child
   const asked = Promise.withResolvers<void>();
   let requests = 0;
   await using storage = Bun.serve({
-    port: 0,
-    idleTimeout: 0,
+    ...{ port: 0, idleTimeout: 0 },
     fetch: () => {
       requests += 1;
       asked.resolve();

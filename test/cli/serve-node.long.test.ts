@@ -116,6 +116,26 @@ test('A node that waits for its catalog stops, and a directory with an archive o
   expect([code, stderr]).toEqual([1, expect.stringContaining('has an archive of its own')]);
 });
 
+test('A node that is stopped does not ask again for a catalog that its storage does not send.', async () => {
+  const asked = Promise.withResolvers<void>();
+  let requests = 0;
+  await using silent = Bun.serve({
+    ...{ port: 0, idleTimeout: 0 },
+    fetch: () => {
+      requests += 1;
+      asked.resolve();
+      return Promise.withResolvers<Response>().promise;
+    },
+  });
+  const words = ['serve', '--node', '--port', '0', '--data', join(directory.path, 'silent'), '--home', home.origin];
+  const env = { ...storage.environment, AWS_ENDPOINT_URL: silent.url.href };
+  await using node = startChild([EXECUTABLE, ...words, ...BOOKS], { env });
+  await asked.promise;
+  node.kill('SIGTERM');
+  expect([await node.exited, requests]).toEqual([0, 1]);
+  await silent.stop(true);
+});
+
 test('A node whose copy of the catalog is damaged while it answers makes it again from the checkpoint, without a person.', async () => {
   const metricsPort = await freePort();
   const data = join(directory.path, 'damaged');
