@@ -49,6 +49,8 @@ describe('a recording is recognised by its content', () => {
     ['zstd.ndjson.zst', ZSTD],
     ['zstd.ndjson.gz', ZSTD],
     ['zstd', ZSTD],
+    // The frames of pzstd: each comes after one that is skipped and states its size.
+    ['pzstd.ndjson.zst', Buffer.concat([Buffer.from([0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0]), new Uint8Array(4), ZSTD])],
     ['two-members.gz', Buffer.concat([gzipSync(`${MARKET}\n`), gzipSync(JSON.stringify(sampleSnapshot()))])],
     [
       'two-frames.zst',
