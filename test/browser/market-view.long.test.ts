@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { outputOf } from '../support/command.ts';
 import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 import { randomsOf } from '../support/random-books.ts';
-import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import { sampleMarket, sampleQuote, sampleSnapshot } from '../support/sample-records.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
 import {
   compareZooms,
@@ -57,6 +57,8 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       ...[named('btc-nothing', '1'), named('btc-before', '2'), named('btc-short', '3'), named('btc-turns', '4')],
       { ...named('btc-open', '5'), startTime: iso(Date.now() - 60_000), endTime: iso(Date.now() + 3_600_000) },
       { ...named('btc-unknown-end', '6'), winner: 'up', closed: true, priceStart: 77_000.5 },
+      named('btc-quotes', '7'),
+      sampleQuote({ conditionId: `0x${'7'.repeat(64)}`, timestamp: '2026-04-16T07:11:00Z' }),
       ...[book('2', '2026-04-15T07:10:00Z', 1), book('2', '2026-04-15T07:10:30Z', 2)],
       ...[book('3', '2026-04-16T07:11:00Z', 1), book('3', '2026-04-16T07:11:10Z', 2)],
       ...[book('4', '2026-04-16T07:11:00Z', 1), book('4', '2026-04-16T07:13:00Z', 2)],
@@ -93,25 +95,33 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       })`);
     };
     expect(await seen('btc-nothing')).toEqual({ recorded: 'no books recorded', hasPlay: false, layers: [] });
-    // No plot; but an export of what else is recorded, as quotes, and the nearest markets of its coin and timeframe with books.
-    await page.locator('.bare a.button').first().waitFor();
+    // No plot and nothing to export, but the nearest markets of its coin and timeframe with books.
+    await page.locator('.bare .empty a').first().waitFor();
     expect(
       await page.evaluate<object>(`({
         plots: document.querySelectorAll('.plot-area').length,
-        exports: [...document.querySelectorAll('#export legend')].map(({ textContent }) => textContent),
         title: document.querySelector('.bare .empty h2').innerText,
         saysWhy: document.querySelector('.why').checkVisibility(),
-        buttons: [...document.querySelectorAll('.bare .empty .button')].map(({ innerText }) => innerText),
+        nearest: [...document.querySelectorAll('.bare .empty .row')].map(({ innerText }) => innerText),
+        hasExport: document.querySelector('[popovertarget=export]').checkVisibility(),
         links: [...document.querySelectorAll('.market-nav a')].map(({ innerText }) => innerText),
       })`),
     ).toEqual({
       plots: 0,
-      exports: ['Whole recording'],
-      title: 'No order book is recorded',
+      title: 'No book is recorded',
+      hasExport: false,
       saysWhy: true,
-      buttons: [expect.stringMatching(/^BTC 5m, 8 Jan 2026, .* UTC$/), expect.stringMatching(/^BTC 5m, .* UTC$/)],
+      nearest: [
+        expect.stringMatching(/^BTC 5m, 8 Jan 2026, .* UTC\s+\d+ days earlier$/),
+        expect.stringMatching(/^BTC 5m, .* UTC\s+\d+ days later$/),
+      ],
       links: ['All recordings of the day'],
     });
+    expect(await seen('btc-quotes')).toEqual({ recorded: 'no books recorded', hasPlay: false, layers: [] });
+    await page.locator('.bare .empty a').first().waitFor();
+    const exported =
+      "[...document.querySelectorAll('[popovertarget=export]:not([hidden]) + #export legend')].map(({ textContent }) => textContent)";
+    expect(await page.evaluate<string[]>(exported)).toEqual(['Whole recording']);
     expect(await seen('btc-before')).toEqual({
       recorded: 'recorded only before its window, until 2026-04-15 07:10 UTC, 2 snapshots',
       hasPlay: true,

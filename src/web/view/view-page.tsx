@@ -85,13 +85,12 @@ export function viewPage(
             </a>
           </p>
         </div>
-        <section class="card why">
-          <h2>Why is there no picture?</h2>
+        <div class="card why">
           <p>Order books can be recorded only while a market is traded. This service has no recording of this one.</p>
           <p class="row">
             <a href="/view">Markets with books</a> <a href="/docs/recording">How to record markets</a>
           </p>
-        </section>
+        </div>
         <PlotHelp />
       </>
     ),

@@ -30,8 +30,9 @@ test('The scale of spreads ends where 98 % of the columns do, at least at 0.02, 
   ]);
 });
 
-test('The name of the spreads says where they are cut, if the market has a wider one.', () => {
-  expect([spreadName(0.03, 0.39), spreadName(0.03, 0.03)]).toEqual(['Spread, cut at 0.03, widest 0.39', 'Spread']);
+test('The name of the spreads says where they are cut, if a column has a wider one.', () => {
+  expect(spreadName(0.03, [null, 0.01, 0.39, undefined])).toBe('Spread, cut at 0.03');
+  expect(spreadName(0.03, [null, 0.01, 0.03, undefined])).toBe('Spread');
 });
 const SCALES = ['log', 'sqrt'] as const;
 

@@ -105,7 +105,7 @@ export class Explorer {
     this.#reference = new ReferenceFeed(connection, coin);
   }
 
-  readonly #neighbours = signal<Neighbours>({ previous: undefined, next: undefined });
+  readonly #neighbours = signal<Neighbours>({ previous: undefined, next: undefined, hasRecords: true });
   readonly neighbours: ReadonlySignal<Neighbours> = this.#neighbours;
   readonly shown: ReadonlySignal<ShownMarket | undefined> = this.#shown;
   readonly notice: ReadonlySignal<Notice | undefined> = this.#notice;

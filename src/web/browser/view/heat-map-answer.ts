@@ -31,9 +31,10 @@ function bookOf({ id, timestamp, bidPrice, askPrice, ...rows }: ColumnResource):
 
 function tradedIn(column: ColumnResource): TradedColumn | undefined {
   const { trades, tradedShares, tradeLow, tradeHigh, tradeSides } = column;
-  if (trades === null || tradedShares === null || tradeLow === null || tradeHigh === null) return undefined;
+  // Without a trade, or a tier that shows them, no price is there; with one, all fields are.
+  if (tradeLow === null) return undefined;
   const sides = (tradeSides ?? []).map(({ side, trades: count, shares, low, high }) => {
     return { side: side ?? undefined, count, shares, lowPrice: low, highPrice: high };
   });
-  return { count: trades, shares: tradedShares, lowPrice: tradeLow, highPrice: tradeHigh, sides };
+  return { count: trades!, shares: tradedShares!, lowPrice: tradeLow, highPrice: tradeHigh!, sides };
 }

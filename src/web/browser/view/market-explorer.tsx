@@ -10,15 +10,16 @@ import type { Neighbours } from './market-reader.ts';
 import { clockText, coverageText, distanceText, exactText, marketTitle } from './market-texts.ts';
 import { stateNow } from './page-now.ts';
 import { PictureTools } from './picture-tools.tsx';
+import { DAY_MS } from './plot-band.ts';
 import { priceText } from './price-text.ts';
 import { priceAt } from './reference-prices.ts';
 import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
 import { withReplay } from './view-address.ts';
+import { countText } from './view-texts.ts';
 
 /** The place of the volume among the figures of a market: it has no distance from the strike, which is the first one. */
 const VOLUME = 3;
-const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
 
 /** A recorded market: its books over time, and the ladder at an instant. */
 export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
@@ -47,7 +48,7 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
           <NoticeText key={notice.sentence} notice={notice} />
         ))}
         {shown !== undefined && <MarketHead explorer={explorer} shown={shown} />}
-        {shown !== undefined && !hasPicture && <Recorded explorer={explorer} />}
+        {shown !== undefined && !hasPicture && <Recorded explorer={explorer} shown={shown} />}
       </div>
       {shown !== undefined && (
         <>
@@ -87,15 +88,9 @@ function MarketHead({ explorer, shown }: MarketContent) {
   );
 }
 
-/** Without `text` it is a button with the title of the market. */
+/** Without `text` it has the title of the market. */
 function linkTo(to: Neighbours['previous'], text?: string) {
-  return (
-    to && (
-      <a class={text ? '' : 'button'} href={`/view/${to.symbol}/${to.slug}${withReplay('')}`} title={marketTitle(to)}>
-        {text ?? marketTitle(to)}
-      </a>
-    )
-  );
+  return to && <a href={`/view/${to.symbol}/${to.slug}${withReplay('')}`}>{text ?? marketTitle(to)}</a>;
 }
 
 /** Links to the list at the market's day, and to the recorded markets before and after it. */
@@ -113,16 +108,23 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
   );
 }
 
-/** For a market without a picture: the nearest markets of its coin and timeframe that have books. */
-function Recorded({ explorer }: Pick<MarketContent, 'explorer'>) {
+/** For a market without a picture: the nearest markets of its coin and timeframe that have books, and how far they are, if it is a day or more. */
+function Recorded({ explorer, shown: { state } }: MarketContent) {
   const { previous, next } = explorer.neighbours.value;
+  const far = (market: Neighbours['next'], direction: string) => {
+    const days = Math.floor(Math.abs(Date.parse(market?.startTime ?? '') - state.startMs) / DAY_MS);
+    return (
+      <p class="row">
+        {linkTo(market)}
+        {days > 0 && `${countText(days, 'day')} ${direction}`}
+      </p>
+    );
+  };
   return (
     <section class="card empty">
-      <h2>No order book is recorded</h2>
-      <p class="row">
-        {linkTo(previous)}
-        {linkTo(next)}
-      </p>
+      <h2>No book is recorded</h2>
+      {far(previous, 'earlier')}
+      {far(next, 'later')}
     </section>
   );
 }
@@ -135,17 +137,17 @@ function MarketFigures({ explorer, shown: { market, state } }: MarketContent) {
     ['Strike', strike],
     [tick && `${name}, ${clockText(tick.timestampMs, state.startMs)}`, tick?.price],
     ['Final price', final ?? (market.winner !== null && strike !== undefined ? 'not recorded' : null)],
-    ['Volume', explorer.hasPicture.value ? null : market.volume, USD.format],
+    ['Volume ($)', explorer.hasPicture.value ? null : market.volume],
   ] as const;
   return (
     <dl class="row figures">
       {figures.map(
-        ([title, price, textOf = priceText], nth) =>
+        ([title, price], nth) =>
           price != null && (
             <div key={nth} class="figure">
               <dt>{title}</dt>
               <dd title={typeof price === 'number' ? exactText(price) : price}>
-                {typeof price === 'number' ? textOf(price) : <span class="quiet">{price}</span>}{' '}
+                {typeof price === 'number' ? priceText(price) : <span class="quiet">{price}</span>}{' '}
                 {nth % VOLUME > 0 && typeof price === 'number' && strike !== undefined && (
                   <span class={`outcome ${directionOf(strike, price)}`}>{distanceText(price, strike)}</span>
                 )}
@@ -161,14 +163,12 @@ function MarketFigures({ explorer, shown: { market, state } }: MarketContent) {
 function MarketStatus({ explorer, shown: { market } }: MarketContent) {
   const state = stateNow(market, explorer.connection, explorer.clock);
   return (
-    <div class="row">
-      <span class={`badge ${state}`}>
-        {state === 'open'
-          ? `open until ${market.endTime.slice(11, 16)} UTC`
-          : state === 'over'
-            ? 'result not recorded'
-            : `${state} won`}
-      </span>
-    </div>
+    <span class={`badge ${state}`}>
+      {state === 'open'
+        ? `open until ${market.endTime.slice(11, 16)} UTC`
+        : state === 'over'
+          ? 'result not recorded'
+          : `${state} won`}
+    </span>
   );
 }

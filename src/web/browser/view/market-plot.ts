@@ -290,11 +290,7 @@ export class MarketPlot {
         coinHeight,
       );
     }
-    const widest = () =>
-      this.#content.shown.peek()?.coverage?.outcomes.find(({ outcome }) => outcome === outcomes[0])?.widestSpread ?? 0;
-    this.#strips = strips.map((strip) =>
-      placed(strip(this.#element, nextFrame(), stripHeight, palette, widest), stripHeight),
-    );
+    this.#strips = strips.map((strip) => placed(strip(this.#element, nextFrame(), stripHeight, palette), stripHeight));
     const { up, down } = this.#tags;
     this.#element.append(this.#instant, up, down, this.#labels.time, this.#labels.value);
     this.#tagPrices();

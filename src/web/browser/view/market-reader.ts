@@ -16,6 +16,8 @@ export interface ReadMarket {
 export interface Neighbours {
   readonly previous: MarketResource | undefined;
   readonly next: MarketResource | undefined;
+  /** True for a market with books, or with quotes or prices that this key may read. */
+  readonly hasRecords: boolean;
 }
 
 const LOOK_MS = 20_000;
@@ -47,16 +49,22 @@ export class MarketReader {
 
   /** The recorded markets of the timeframe before and after a market; undefined at the ends. */
   async neighbours(
-    { symbol, timeframe, startTime, endTime }: MarketResource,
+    { symbol, timeframe, startTime, endTime, conditionId, snapshotCount }: MarketWithCounts,
     signal: AbortSignal,
   ): Promise<Neighbours> {
     const first = async (query: string) => {
-      const path = `/v1/${symbol}/markets?tf=${timeframe}&recorded=true&limit=1&${query}`;
+      const path = `/v1/${symbol}/markets${query}limit=1`;
       return (await this.#connection.get<{ data: readonly MarketResource[] }>(path, { signal })).data[0];
     };
-    const [beforeMs, afterMs] = [Date.parse(startTime) - 1, Date.parse(endTime) + 1];
-    const [previous, next] = await Promise.all([first(`to=${beforeMs}`), first(`from=${afterMs}&sort=window`)]);
-    return { previous, next };
+    const [previous, next] = await Promise.all([
+      first(`?tf=${timeframe}&recorded=true&to=${Date.parse(startTime) - 1}&`),
+      first(`?tf=${timeframe}&recorded=true&from=${Date.parse(endTime) + 1}&sort=window&`),
+    ]);
+    let hasRecords = snapshotCount > 0;
+    for (const route of ['quotes', 'prices']) {
+      hasRecords ||= this.#connection.grants(route) && (await first(`/${conditionId}/${route}?`)) !== undefined;
+    }
+    return { previous, next, hasRecords };
   }
 
   /** Settles when the market, or its records, are not as they were read. While requests fail, `onError` gets the reasons. */

@@ -95,7 +95,7 @@ function ReferenceSource({ explorer, state, settlement }: ReferenceSourceContent
   return (
     <select
       class="input"
-      aria-label="Source of the reference price"
+      aria-label="Price source"
       value={shown}
       onChange={({ currentTarget: { value } }) => {
         state.reference.value = value === settlement ? undefined : value;

@@ -48,7 +48,7 @@ const [ABOVE, NAME_WIDTH] = [-6.5, 48] as const;
 export const AXIS_MIN = 60;
 /** Two lines: the date is below the time. */
 export const TIME_AXIS_HEIGHT = 39;
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** The width of an instant with seconds or milliseconds, and of one with minutes. */
 const [PIXELS_PER_INSTANT, PIXELS_PER_MINUTE] = [92, 50] as const;
 /** Labels that are further apart than this are at whole minutes: they have no seconds. */

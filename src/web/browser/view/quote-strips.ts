@@ -13,21 +13,15 @@ export function spreadRange(spreads: readonly (number | null | undefined)[]): [l
   return [Math.min(0, known[0] ?? 0), Math.max(SPREAD_MIN, high)];
 }
 
-/** The name of the band whose scale ends at `high`; `widest` is the widest spread of the market. */
-export function spreadName(high: number, widest: number): string {
-  return widest > high ? `Spread, cut at ${high}, widest ${widest}` : 'Spread';
+/** The name of the band of spreads whose scale ends at `high`. */
+export function spreadName(high: number, spreads: readonly (number | null | undefined)[]): string {
+  return `Spread${spreads.some((spread) => spread! > high) ? `, cut at ${high}` : ''}`;
 }
 
-/** Makes a band for spreads; `widest` is that of the market. */
-export function spreadStrip(
-  element: HTMLElement,
-  frame: BandFrame,
-  height: number,
-  _: Palette,
-  widest: () => number,
-): uPlot {
+/** Makes a band for spreads. */
+export function spreadStrip(element: HTMLElement, frame: BandFrame, height: number): uPlot {
   return plotBand(element, frame, {
-    name: ({ scales }) => spreadName(scales.spread!.max!, widest()),
+    name: ({ scales, data }) => spreadName(scales.spread!.max!, Array.from(data[1]!)),
     height,
     scales: { spread: { range: ({ data }) => spreadRange(Array.from(data[1]!)) } },
     axes: [

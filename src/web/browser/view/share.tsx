@@ -53,17 +53,15 @@ export function Share({ explorer, shown, plot }: ShareContent) {
   };
   const exported = (format: (typeof FORMATS)[number][0]) => async (signal: AbortSignal) =>
     await (await exportedRecording(explorer.connection, explorer.marketPath.value!, format, signal)).blob();
-  // Without books there is no heat map and no ladder to save; quotes and prices may still be recorded.
-  const isEmpty = shown.coverage !== undefined && !explorer.hasBooks.value;
   return (
     <div class="row share">
       <output class="quiet">{message.value}</output>
       <ToolButton onClick={() => void copy(address())}>Copy link</ToolButton>
-      <button class="button small" type="button" popovertarget="export">
+      <button class="button small" type="button" popovertarget="export" hidden={!explorer.neighbours.value.hasRecords}>
         Export
       </button>
       <div id="export" popover>
-        {!isEmpty && (
+        {explorer.hasBooks.value && (
           <>
             <Exports title="Picture">
               <ToolButton
