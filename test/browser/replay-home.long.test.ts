@@ -33,9 +33,11 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await page.locator('.input[name=now]').fill('2026-04');
     await seek(START_MS + 180_000);
     expect(await typed()).toBe('2026-04');
-    // The slider moves the clock, by a minute with an arrow key.
+    // The slider moves the clock, by a second with an arrow key and by a tenth with Page Up.
     await page.press('[type=range]', 'ArrowRight');
-    await until(page, `document.querySelector('[data-fact=now]').innerText.startsWith('07:14:')`);
+    await until(page, `document.querySelector('[data-fact=now]').innerText.startsWith('07:13:01')`);
+    await page.press('[type=range]', 'PageUp');
+    await until(page, `/07:13:[2345]/.test(document.querySelector('[data-fact=now]').innerText)`);
     await Bun.sleep(300);
     expect(replay.clock.nowMs).toBeGreaterThan(START_MS + 200_000);
     expect(await typed()).toBe('2026-04');

@@ -1,5 +1,7 @@
 import { clockText } from '../../domain/clock-text.ts';
 import { countText } from '../../domain/count-text.ts';
+import { formatInstant, type InstantMs } from '../../domain/instant.ts';
+import type { RecordedRange } from '../../domain/recorded-time.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/usage.ts';
 import { COPY_SCRIPT, REPLAY_SCRIPT } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
@@ -29,8 +31,15 @@ export function addressesOf(origin: string) {
   };
 }
 
-/** A replay, and the times of its recorded markets, see `recordedPath`. */
-type ReplayOnPage = ShownReplay & { readonly recorded: string };
+/** A replay, and the part of its time that the slider has. */
+type ReplayOnPage = ShownReplay & {
+  readonly slider: RecordedRange & {
+    /** Paths of `recordedPath`: the recorded markets of the part, those of the whole time, and the part in it. */
+    readonly recorded: string;
+    readonly all: string;
+    readonly shown: string;
+  };
+};
 
 /** Commands to copy: requests, and commands that move the clock. */
 export interface ReplayCommands {
@@ -40,8 +49,8 @@ export interface ReplayCommands {
 
 /** Speeds to choose; any other is typed. */
 const SPEEDS = ['1', '10', '100', 'max'] as const;
-/** The arrow keys move the clock by this. */
-const SCRUB_STEP_MS = 60_000;
+/** The arrow keys move the clock by a minute, or by a second in a part of less than this. */
+const SHORT_MS = 7_200_000;
 /** Buttons that move the clock from where it is. */
 const JUMPS = { '− 1 day': -DAY_MS, '− 1 hour': -HOUR_MS, '+ 1 hour': HOUR_MS, '+ 1 day': DAY_MS } as const;
 
@@ -151,8 +160,9 @@ function ReplayList({ shown }: { readonly shown: readonly ReplayOnPage[] }) {
 }
 
 function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly isOne: boolean }) {
-  const { id, isFirst, state, now, from, to, speed, coins, markets, clients, pages, paper, accounts, recorded } =
-    replay;
+  const { id, isFirst, state, now, from, to, speed, coins, markets, clients, pages, paper, accounts, slider } = replay;
+  const { fromMs, toMs } = slider;
+  const isPart = fromMs > Date.parse(from) || toMs < Date.parse(to);
   return (
     <section class="card" data-replay={`${id} ${state} ${speed}`}>
       <div class="row spread">
@@ -200,22 +210,30 @@ function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly
       </div>
       <form class="time-bar" method="post" action="/">
         <input type="hidden" name="replay" value={id} />
-        <span>{from.slice(0, 16).replace('T', ' ')} UTC</span>
+        <span>{minuteText(fromMs)}</span>
         <input
           type="range"
           name="now"
           value={Date.parse(now)}
-          aria-label="Clock, from the start to the end"
+          aria-label={isPart ? 'Clock, in this part of the replay' : 'Clock, from the start to the end'}
           aria-valuetext={clockText(now)}
-          min={Date.parse(from)}
-          max={Date.parse(to)}
-          step={SCRUB_STEP_MS}
+          min={fromMs}
+          max={toMs}
+          step={toMs - fromMs < SHORT_MS ? 1000 : 60_000}
         />
-        <svg role="img" viewBox={`0 0 ${RECORDED_CELLS} 1`} preserveAspectRatio="none">
-          <title>Times of recorded markets</title>
-          <path d={recorded} />
-        </svg>
-        <span>{to.slice(0, 16).replace('T', ' ')} UTC</span>
+        <Marks title="Times of recorded markets" path={slider.recorded} />
+        <span>{minuteText(toMs)}</span>
+        {isPart && (
+          <div class="whole">
+            <span>{minuteText(Date.parse(from))}</span>
+            <Marks
+              title="Recordings of the whole replay, and the part that the slider has"
+              path={slider.all}
+              shown={slider.shown}
+            />
+            <span>{minuteText(Date.parse(to))}</span>
+          </div>
+        )}
         <noscript>
           <button class="button small" type="submit">
             Go there
@@ -223,15 +241,15 @@ function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly
         </noscript>
       </form>
       <div class="row steer jumps">
-        <form class="tabs" method="post" action="/">
+        <form method="post" action="/">
           <input type="hidden" name="replay" value={id} />
           {Object.entries(JUMPS).map(([text, byMs]) => (
-            <button key={byMs} type="submit" name="now" value={jumped(replay, byMs)} data-by={byMs}>
+            <button key={byMs} class="button" type="submit" name="now" value={jumped(replay, byMs)} data-by={byMs}>
               {text}
             </button>
           ))}
           {['Previous', 'Next'].map((which) => (
-            <button key={which} type="submit" name="recording" value={which.toLowerCase()}>
+            <button key={which} class="button" type="submit" name="recording" value={which.toLowerCase()}>
               {which} recording
             </button>
           ))}
@@ -251,6 +269,22 @@ function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly
       />
     </section>
   );
+}
+
+/** Marks of recorded times, and of the part that the slider has. */
+function Marks({ title, path, shown }: { readonly title: string; readonly path: string; readonly shown?: string }) {
+  return (
+    <svg role="img" viewBox={`0 0 ${RECORDED_CELLS} 1`} preserveAspectRatio="none">
+      <title>{title}</title>
+      <path d={path} />
+      {shown !== undefined && <path class="shown" d={shown} />}
+    </svg>
+  );
+}
+
+/** `2026-04-16 07:10 UTC`. */
+function minuteText(ms: InstantMs): string {
+  return `${formatInstant(ms).slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 /** The instant that is so far from the clock, within the replay. */

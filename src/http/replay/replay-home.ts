@@ -11,6 +11,7 @@ import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { accountSummary } from './account-resource.ts';
 import { examplePath, tradedMarkets } from './example-path.ts';
+import { recordedPart } from './recorded-part.ts';
 import { recordedPath } from './recorded-path.ts';
 import { addressesOf, type ReplayCommands, replayHomePage } from './replay-home-page.tsx';
 import { NAMED_MAX, type ReplaysAndDesks, replayResource, ShownReplay } from './replay-resource.ts';
@@ -35,6 +36,17 @@ const ReplayHome = Type.Object(
 
 const LINKS = { docs: '/docs', openapi: '/openapi.json', llms: '/llms.txt', health: '/healthz', ready: '/readyz' };
 
+/** The slider of a replay: the part of its time that the clock is in, since recordings may be months apart. */
+function sliderOf({ clock, recordedSpans }: Replay) {
+  const part = recordedPart({ clock, recordedSpans });
+  return {
+    ...part,
+    recorded: recordedPath(part, recordedSpans),
+    all: recordedPath(clock.span, recordedSpans),
+    shown: recordedPath(clock.span, [part]),
+  };
+}
+
 /**
  * `/` of a process that replays: a page for people, JSON for programs. Where keys are needed it has the addresses only, because
  * the replays themselves are for callers with a key.
@@ -52,7 +64,7 @@ export function replayHome(
     if (prefersHtml(request.headers.get('accept') ?? '')) {
       const commands = needsKeys ? keyedCommands(origin) : openCommands(origin, list[0]);
       const addresses = addressesOf(origin);
-      const cards = shown?.map((one, at) => ({ ...one, recorded: recordedPath(list[at]!) }));
+      const cards = shown?.map((one, at) => ({ ...one, slider: sliderOf(list[at]!) }));
       const page = replayHomePage({ version, description: DESCRIPTION, addresses, shown: cards, commands });
       return respond(set, page, { ...personalPageHeaders(), ...headers });
     }

@@ -6,6 +6,8 @@ interface Shown {
   readonly state: string;
   readonly speed: number | string;
   readonly now: string;
+  readonly from: string;
+  readonly to: string;
   readonly clients: number;
   readonly pages: readonly { readonly href: string; readonly name: string }[];
   readonly accounts: readonly string[];
@@ -20,7 +22,7 @@ async function follow(): Promise<void> {
   const answer = await fetch('/', { headers: { accept: 'application/json' } });
   const { replays = [] } = (await answer.json()) as { replays?: readonly Shown[] };
   if (replays.map(keyOf).join() !== cards.map(({ dataset }) => dataset.replay).join()) return location.reload();
-  for (const [index, { now, clients, pages, accounts }] of replays.entries()) {
+  for (const [index, { now, from, to, clients, pages, accounts }] of replays.entries()) {
     const card = cards[index]!;
     const facts = { clients: String(clients), accounts: accounts.join('\n') || 'none' };
     for (const [name, text] of Object.entries(facts)) {
@@ -33,11 +35,14 @@ async function follow(): Promise<void> {
     card.querySelector<HTMLInputElement>('.input[name=now]')!.defaultValue = now;
     const slider = card.querySelector<HTMLInputElement>('[type=range]')!;
     if (slider.matches(':active')) continue;
-    slider.value = String(Date.parse(now));
+    const nowMs = Date.parse(now);
+    // The slider has the part of the replay that its clock was in.
+    if (nowMs < Number(slider.min) || nowMs > Number(slider.max)) return location.reload();
+    slider.value = String(nowMs);
     showClock(card, now);
     for (const button of card.querySelectorAll<HTMLButtonElement>('[data-by]')) {
-      const ms = Date.parse(now) + Number(button.dataset.by);
-      button.value = String(Math.min(Math.max(ms, Number(slider.min)), Number(slider.max)));
+      const ms = nowMs + Number(button.dataset.by);
+      button.value = String(Math.min(Math.max(ms, Date.parse(from)), Date.parse(to)));
     }
   }
 }

@@ -58,6 +58,8 @@ test('the page of a process that replays names its replays, their clocks and the
   );
   // The one record is where the clock starts, below the slider.
   expect(text).toContain('<title>Times of recorded markets</title><path d="M0 0h1v1h-1z"');
+  // The slider has the whole time: its records are close to each other.
+  expect(text).not.toContain('the whole replay');
   // The number of clients is looked at most, and the list of markets may be long.
   expect(text.indexOf('data-fact="clients"')).toBeLessThan(text.indexOf('data-fact="pages"'));
   expect(text).toMatch(/2026-04-16 \d\d:\d\d UTC</);
