@@ -53,18 +53,29 @@ export function grantPaid(deps: GrantDeps, quote: Purchase, paymentId: string, n
   grants.add({ accountId, tier, source: 'payment', paymentId, startsMs, endsMs }, nowMs);
 }
 
-/** Ends a payment's grant now. The paid grants that follow it start earlier. Within a write transaction. */
-export function revokePaid(deps: GrantDeps, { accountId, tier }: Purchase, paymentId: string, nowMs: InstantMs): void {
+/**
+ * Ends a payment's grant now. The paid grants after it start earlier, each after the grants of its tier and of higher ones that follow each
+ * other. Within a write transaction.
+ */
+export function revokePaid(deps: GrantDeps, accountId: number, paymentId: string, nowMs: InstantMs): void {
+  const { grants } = deps;
   const rankOf = ranks(deps.tiers);
   const own = () =>
     paidGrants(deps, accountId).filter((grant) => grant.paymentId === paymentId && grant.endsMs > nowMs);
   for (let [part] = own(); part !== undefined; [part] = own()) {
     const { id, startsMs, endsMs } = part;
-    const fromMs = Math.max(startsMs, nowMs);
-    deps.grants.move(id, Math.min(startsMs, nowMs), nowMs);
-    for (const later of paidGrants(deps, accountId)) {
-      if (later.startsMs < endsMs || rankOf(later.tier) > rankOf(tier)) continue;
-      deps.grants.move(later.id, later.startsMs - (endsMs - fromMs), later.endsMs - (endsMs - fromMs));
+    grants.move(id, Math.min(startsMs, nowMs), nowMs);
+    const later = paidGrants(deps, accountId)
+      .filter((grant) => grant.startsMs >= endsMs)
+      .sort((one, other) => one.startsMs - other.startsMs);
+    const waiting = new Set(later.map((grant) => grant.id));
+    for (const one of later) {
+      const before = grants
+        .ofAccount(accountId)
+        .filter((grant) => !waiting.has(grant.id) && rankOf(grant.tier) >= rankOf(one.tier));
+      const movedMs = Math.min(one.startsMs, endOfTerms(before.map(termOf), Math.max(startsMs, nowMs)));
+      grants.move(one.id, movedMs, movedMs + one.endsMs - one.startsMs);
+      waiting.delete(one.id);
     }
   }
 }

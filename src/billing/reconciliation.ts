@@ -154,7 +154,7 @@ export class Reconciliation {
 
   #revoked(payment: Payment): Payment {
     const { registry, clock } = this.#deps;
-    revokePaid(registry, payment.quote, payment.id, clock());
+    revokePaid(registry, payment.quote.accountId, payment.id, clock());
     return this.#changed(payment, { state: 'pending', transaction: undefined, block: undefined, settledMs: undefined });
   }
 

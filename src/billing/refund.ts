@@ -25,7 +25,7 @@ export function refundPayment(
       throw new DomainError('conflict', `nothing was received for the payment ${id}`);
     if (payment.refund !== undefined) throw new DomainError('conflict', `the payment ${id} was refunded already`);
     payments.refund(id, transaction, nowMs);
-    if (endsTier) revokePaid(registry, quote, id, nowMs);
+    if (endsTier) revokePaid(registry, quote.accountId, id, nowMs);
     const detail = { payment: id, tier: quote.tier, transaction, endsTier };
     const entry = { action: 'payment.refund', accountId: quote.accountId, detail };
     audit.append({ atMs: nowMs, by: { operatingUser }, ...entry });

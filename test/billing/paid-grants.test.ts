@@ -33,8 +33,7 @@ function customer() {
         grantPaid(registry, quote, payment.id, atMs);
         ids.push(payment.id);
       }),
-    revoke: (index: number, tier: TierId, atMs: number) =>
-      database.write(() => revokePaid(registry, quoteOf(tier, atMs), ids[index]!, atMs)),
+    revoke: (index: number, atMs: number) => database.write(() => revokePaid(registry, accountId, ids[index]!, atMs)),
     startOf: (tier: TierId, atMs: number) => startOfTerm(registry, quoteOf(tier, atMs), atMs),
     tierAt: (atMs: number) => accountTiers.at(accountId, atMs).tier.id,
     [Symbol.dispose]: () => temporary[Symbol.dispose](),
@@ -128,6 +127,36 @@ test('A lower tier that is bought in a gap before a higher one has its days too.
   expect(['starter', 'pro', 'free'].map((tier) => days.filter((one) => one === tier).length)).toEqual([30, 30, 10]);
 });
 
+test('When a lower tier in a gap before a higher one is revoked, the higher one starts at once, and no time of it is lost.', () => {
+  using account = customer();
+  const { registry, accountId } = account;
+  const granted = { accountId, tier: 'enterprise', source: 'operator', startsMs: day(0), endsMs: day(10) } as const;
+  const { id } = registry.database.write(() => registry.grants.add(granted, day(0)));
+  account.buy('pro', day(0));
+  grantEnded(registry, id, accountId, day(2));
+  account.buy('starter', day(4));
+  account.buy('starter', day(4));
+  account.revoke(1, day(5));
+  expect([5, 34, 35, 64, 65].map((days) => account.tierAt(day(days)))).toEqual([
+    'pro',
+    'pro',
+    'starter',
+    'starter',
+    'free',
+  ]);
+});
+
+test('A revoked payment moves no later one into a grant of the operator, in which its time would be lost.', () => {
+  using account = customer();
+  const { registry, accountId } = account;
+  account.buy('pro', day(0));
+  const granted = { accountId, tier: 'pro', source: 'operator', startsMs: day(2), endsMs: day(40) } as const;
+  registry.database.write(() => registry.grants.add(granted, day(2)));
+  account.buy('pro', day(3));
+  account.revoke(0, day(5));
+  expect([5, 39, 40, 69, 70].map((days) => account.tierAt(day(days)))).toEqual(['pro', 'pro', 'pro', 'pro', 'free']);
+});
+
 test('A lower tier that was paid for continues after a higher one, and one that is bought meanwhile starts after it.', () => {
   const step = fc.record({
     days: fc.integer({ min: 0, max: 25 }),
@@ -157,7 +186,7 @@ test('A lower tier that was paid for continues after a higher one, and one that 
           account.buy(tier, day(now));
           left.push({ tier, days: TERM_MS / DAY_MS });
         } else {
-          account.revoke(revokes!, revoked.tier, day(now));
+          account.revoke(revokes!, day(now));
           revoked.days = 0;
         }
       }
