@@ -29,7 +29,7 @@ describe('refusals are pages where a browser asks', () => {
       const html = await page.text();
       expect(html).toContain(`<h1>${title}</h1>`);
       expect(html).toContain(text);
-      expect(html).toContain(`add this request id: <code>${page.headers.get('x-request-id')}</code>`);
+      expect(html).toContain(`add this request id: <code class="nowrap">${page.headers.get('x-request-id')}</code>`);
       const document = await ask(path, { method });
       expect([document.status, document.headers.get('content-type')]).toEqual([status, 'application/problem+json']);
       expect(document.headers.get('allow')).toBe(page.headers.get('allow'));
@@ -42,6 +42,17 @@ describe('refusals are pages where a browser asks', () => {
       expect([path, answer.headers.get('content-type')]).toEqual([path, 'application/problem+json']);
     }
   });
+
+  test.each(['/docs/no-such-page', '/docs/manual/no-such-page'])(
+    'A page that the manual lacks leads to the list and the search of the manual. (%s)',
+    async (path) => {
+      const html = await (await ask(path, { headers: BROWSER })).text();
+      expect(html).toContain('<a class="button primary" href="/docs/manual">Go to the manual</a>');
+      expect(html).toContain('<form method="get" action="/docs/manual"><input class="input" type="search"');
+      expect(html).toContain('<a href="/docs/replay">Replay</a>');
+      expect(html).toContain('<a href="/docs/manual" aria-current="page">Manual</a>');
+    },
+  );
 
   test('shows nothing that the request wrote', async () => {
     for (const path of ['/<script>alert(1)</script>', '/docs/%3Cimg%20src=x%3E', '/view/btc/%22%3E%3Cb%3E']) {

@@ -1,5 +1,5 @@
 import type { ManualPage } from '../../manual/manual.ts';
-import { manualPath } from './manual-page.tsx';
+import { manualPath } from '../pages/manual-menu.tsx';
 
 /** The part of a JSON Schema that the text describes. */
 interface Schema {

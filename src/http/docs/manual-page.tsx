@@ -7,7 +7,7 @@ import { MARKDOWN, searchManual } from '../../manual/manual-search.ts';
 import { COPY_SCRIPT } from '../pages/assets.ts';
 import { CopyButton } from '../pages/copyable.tsx';
 import { htmlDocument } from '../pages/document.tsx';
-import { Menus } from '../pages/menus.tsx';
+import { Contents, manualPath, Search } from '../pages/manual-menu.tsx';
 
 const INDEX = 'manual';
 /** The tasks of readers, and where each is described. */
@@ -23,11 +23,6 @@ const TASKS: readonly (readonly [task: string, links: string])[] = [
 const UNBROKEN = /(?<![\w-])(?:--?[a-z][a-z-]*|\d{4}-\d\d-\d\d)/gi;
 /** A page of fewer parts has no list of them. */
 const PARTS_MIN = 4;
-
-/** The path of a page. `manual` is the list of pages; a name that ends with `.md` is Markdown. */
-export function manualPath(name = INDEX): string {
-  return `/docs/${name}`;
-}
 
 export interface ManualRequest {
   /** The name of a page, or `manual` for the list of pages. */
@@ -184,39 +179,4 @@ function partsOf(markdown: string): string {
   if (parts.length < PARTS_MIN) return '';
   const links = parts.map(([, level, id, text]) => `<li class="level-${level}"><a href="#${id}">${text}</a></li>`);
   return `<nav class="parts" aria-labelledby="parts"><span id="parts" class="label">On this page</span><ul>${links.join('')}</ul></nav>`;
-}
-
-function Contents({ current }: { readonly current: string }) {
-  const pages = manualPages(manualInserts());
-  return (
-    <Menus current={pages.find(({ name }) => name === current)?.title ?? 'all pages'}>
-      {AUDIENCES.map(([audience, heading]) => (
-        <nav key={audience} class="menu" aria-label={heading}>
-          <span class="label">{heading}</span>
-          {pages
-            .filter((page) => page.audience === audience)
-            .map(({ name, title }) => (
-              <a key={name} href={manualPath(name)} aria-current={name === current ? 'page' : undefined}>
-                {title}
-              </a>
-            ))}
-        </nav>
-      ))}
-    </Menus>
-  );
-}
-
-function Search({ search }: { readonly search: string }) {
-  return (
-    <form method="get" action={manualPath()}>
-      <input
-        class="input"
-        type="search"
-        name="search"
-        value={search}
-        placeholder="Search the manual"
-        aria-label="Search the manual"
-      />
-    </form>
-  );
 }

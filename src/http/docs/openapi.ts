@@ -4,11 +4,11 @@ import { acceptedHeaders, answerHeaders, HEADER_PARAMETERS, headerComponents } f
 import { REFUSALS, type RefusalName, refusalComponents, refusalsOf } from '../openapi/refusals.ts';
 import { codeSamples } from '../openapi/samples.ts';
 import { type Json, type JsonObject, openApiSchema } from '../openapi/schema.ts';
+import { manualPath } from '../pages/manual-menu.tsx';
 import { GRANT } from '../plugins/access.ts';
 import { ALLOWED_METHODS } from '../plugins/mounted-paths.ts';
 import { Problem } from '../response/problem.ts';
 import { EVENT_STREAM_TYPE } from '../response/responder.ts';
-import { manualPath } from './manual-page.tsx';
 
 /** A first request and the rules of all paths, readable without Markdown too. */
 const DESCRIPTION = `A first request, with the address of this service in BOOKREEL_URL and your key in BOOKREEL_KEY:

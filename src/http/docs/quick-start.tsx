@@ -4,8 +4,8 @@ import { COPY_SCRIPT } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
 import { Copyable } from '../pages/copyable.tsx';
 import { htmlDocument } from '../pages/document.tsx';
+import { manualPath } from '../pages/manual-menu.tsx';
 import { firstCommands } from './first-commands.ts';
-import { manualPath } from './manual-page.tsx';
 import { MarketFigure } from './market-figure.tsx';
 import type { ShownMarket } from './market-picture.ts';
 

@@ -2,8 +2,8 @@ import { renderToString } from 'preact-render-to-string';
 import scalarPath from '../../../node_modules/@scalar/api-reference/dist/browser/standalone.js' with { type: 'file' };
 import { assetPath, FRAME_STYLE, LOGO } from '../pages/assets.ts';
 import { Bar } from '../pages/document.tsx';
+import { manualPath } from '../pages/manual-menu.tsx';
 import { hashOf, StaticFile } from '../response/static-file.ts';
-import { manualPath } from './manual-page.tsx';
 // @ts-expect-error TypeScript reads a module where Bun imports its text
 import referenceStart from './reference-start.js' with { type: 'text' };
 

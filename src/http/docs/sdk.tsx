@@ -5,11 +5,11 @@ import { described, PAGE_HEADERS, Text } from '../openapi/described.ts';
 import { COPY_SCRIPT } from '../pages/assets.ts';
 import { Copyable } from '../pages/copyable.tsx';
 import { htmlDocument } from '../pages/document.tsx';
+import { manualPath } from '../pages/manual-menu.tsx';
 import { copyPageHeaders } from '../pages/page-headers.ts';
 import { originOf } from '../request-origin.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { respond, respondJson } from '../response/response.ts';
-import { manualPath } from './manual-page.tsx';
 import type { Package } from './packages.ts';
 
 const SDK = '/sdk';

@@ -6,11 +6,11 @@ import { grantsCoin, grantsRoute } from '../../domain/tier.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { Registry } from '../../store/registry.ts';
 import { described, orNull, PAGE_HEADERS, Text } from '../openapi/described.ts';
+import { manualPath } from '../pages/manual-menu.tsx';
 import { copyPageHeaders } from '../pages/page-headers.ts';
 import { originOf } from '../request-origin.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
-import { manualPath } from './manual-page.tsx';
 import type { MarketPicture } from './market-picture.ts';
 import { quickStartPage, type Recorded } from './quick-start.tsx';
 

@@ -29,7 +29,10 @@ export function errorResponse(error: unknown, context: RequestContext, deps: Err
   if (isServerFault(problem)) {
     deps.logError(`${requestId} ${request.method} ${maskedTarget(pathOf(request))}: ${causeOf(problem)}`);
   }
-  const pageOf = (body: Problem) => ({ html: refusalPage(body, deps.hasAccounts), headers: publicPageHeaders() });
+  const pageOf = (body: Problem) => ({
+    html: refusalPage(body, pathOf(request), deps.hasAccounts),
+    headers: publicPageHeaders(),
+  });
   return problemResponse(problem, requestId, set, isForPeople(request) ? pageOf : undefined);
 }
 
