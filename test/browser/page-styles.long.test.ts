@@ -56,6 +56,31 @@ describe.skipIf(!HAS_CHROMIUM)('the style of pages in a browser (needs Chromium,
     expect(new Set(await seen<string[]>('/docs/administration', 'phone', clips))).toEqual(new Set(['none']));
   });
 
+  test('The button that copies code is beside its lines, or above them on a phone, also where they scroll.', async () => {
+    const apart = `[...document.querySelectorAll('.copyable')].map((one) => {
+      const range = document.createRange();
+      range.selectNodeContents(one.querySelector('code'));
+      const [pre, button, line] = [one.querySelector('pre'), one.querySelector('.copy'), range].map((part) => part.getBoundingClientRect());
+      return pre.right <= button.left || line.top >= button.bottom;
+    })`;
+    for (const size of ['desktop', 'phone'] as const) {
+      expect(new Set(await seen<boolean[]>('/docs/replay', size, apart))).toEqual(new Set([true]));
+    }
+    await watched.page.goto(`${site.origin}/account/keys/new`);
+    await watched.page.getByRole('button', { name: /Create the key/ }).click();
+    await watched.page.getByText('Your new key').first().waitFor();
+    for (const size of ['desktop', 'phone'] as const) {
+      await setAppearance(watched.page, SIZES[size]!, 'light');
+      expect(await watched.page.evaluate<boolean[]>(apart)).toEqual([true, true]);
+    }
+  });
+
+  test('A table of keys fits its page without scrolling.', async () => {
+    const overflow =
+      "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('section.scroll'))";
+    expect(await seen<number>('/account/keys', 'desktop', overflow)).toBe(0);
+  });
+
   test('Usage on a phone leaves out what is 0.', async () => {
     const cells = `[...document.querySelectorAll('[aria-label="Usage by key"] tbody td')]
       .map((one) => [one.dataset.heading, one.checkVisibility()])`;
