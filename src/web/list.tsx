@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
+import { parseIso } from '../domain/instant.ts';
 import { Choice, Field, Form } from './form.tsx';
 import { linkTo } from './link-to.ts';
 import { Table, type TableContent } from './table.tsx';
+import { dayText } from './time.tsx';
 
 export const SIZE = 50;
 
@@ -50,6 +52,7 @@ export function List<Row extends { readonly id: string | number }>(content: List
   return (
     <>
       {filters.length > 0 && <Filters path={path} filters={filters} chosen={chosen} />}
+      <ChosenDays from={filtered.from} to={filtered.to} />
       {above}
       <Table {...table} rows={rows} sortHref={(sort) => linkTo(path, { ...filtered, sort })} />
       {(position !== undefined || next !== undefined) && (
@@ -64,6 +67,20 @@ export function List<Row extends { readonly id: string | number }>(content: List
       )}
     </>
   );
+}
+
+interface ChosenDaysContent {
+  /** Days, as the parameters of DAY_FILTERS have them. */
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+}
+
+/** The days that were chosen, in words: fields of browsers may show them with the month first. */
+function ChosenDays({ from, to }: ChosenDaysContent) {
+  const [first, last] = [from, to].map((day) => day && dayText(parseIso(day)!));
+  if (!first && !last) return null;
+  const days = [first && `from ${first}`, last && `up to ${last}`].filter(Boolean).join(' ');
+  return <p class="small">{`Only ${days}, in UTC.`}</p>;
 }
 
 interface FiltersContent {

@@ -2,6 +2,7 @@ import type { Billing } from '../billing/billing.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
 import { Hash } from '../http/pages/copyable.tsx';
 import { CHOSEN_STATES, chosenState } from '../store/chosen-payments.ts';
+import { priceToken } from './account/buy-form.tsx';
 import type { Column } from './table.tsx';
 import { usdText } from './texts.ts';
 
@@ -24,14 +25,20 @@ export function tokenOf(billing: Billing | undefined, { network, asset }: TokenN
     .find(({ token }) => token.asset === asset);
 }
 
-/** `USDC on Polygon`, or the token's address if it is not in the settings. */
+/** `USDC on the network Polygon`, or the token's address if it is not in the settings. */
 export function tokenText(billing: Billing | undefined, name: TokenName): string {
   const found = tokenOf(billing, name);
-  return found === undefined ? `${name.asset} on ${name.network}` : `${found.token.symbol} on ${found.chain.name}`;
+  return found === undefined ? `${name.asset} on the network ${name.network}` : priceToken(found);
 }
 
-/** The price of payments, and the tokens that paid them. */
-export function amountColumn(billing: Billing | undefined): Column<Payment> {
+/** Undefined: not all of `list` are of one token. */
+export function onlyToken(billing: Billing | undefined, list: readonly TokenName[]): string | undefined {
+  const [token, ...others] = new Set(list.map((one) => tokenText(billing, one)));
+  return others.length === 0 ? token : undefined;
+}
+
+/** The price of payments, and the tokens that paid them unless it is `shared`. */
+export function amountColumn(billing: Billing | undefined, shared?: string): Column<Payment> {
   return {
     heading: 'Amount',
     class: 'number main',
@@ -39,7 +46,7 @@ export function amountColumn(billing: Billing | undefined): Column<Payment> {
     cell: ({ quote }) => (
       <>
         {usdText(quote.priceCents / 100)}
-        <div class="quiet nowrap">{tokenText(billing, quote)}</div>
+        {shared === undefined && <div class="quiet nowrap">{tokenText(billing, quote)}</div>}
       </>
     ),
   };

@@ -20,6 +20,11 @@ export function bytesText(bytes: number, isOfColumn = false): string {
   return `${isOfColumn && power > 0 ? digits : Number(digits)} ${UNITS[power]}`;
 }
 
+/** `9999.9998…` for `9999.999848322348`: four decimals after the first that are zeros, and a sign that more follow. */
+export function cutDecimal(decimal: string): string {
+  return decimal.replace(/(\.0*\d{4})\d+$/, '$1…');
+}
+
 /** `9 min 59 s`. */
 export function leftText(seconds: number): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;

@@ -77,7 +77,7 @@ describe.skipIf(!HAS_ANVIL)('Invoices (need anvil)', () => {
       Net: '$45.79',
       'VAT 8.1 %': '$3.71',
       Total: '$49.50',
-      Paid: `${timeText(paid!.createdMs)} in TUSD on Anvil`,
+      Paid: `${timeText(paid!.createdMs)} in TUSD on the network Anvil`,
       Receipt: `${paid!.id} See the receipt`,
       Transaction: `${paid!.transaction} Copy the transaction`,
     });

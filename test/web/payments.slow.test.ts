@@ -11,6 +11,7 @@ import { formatInstant, timeText } from '../../src/domain/instant.ts';
 import { type Payment, TERM_MS } from '../../src/domain/payment.ts';
 import { chosenPayments } from '../../src/store/chosen-payments.ts';
 import { revenueOf } from '../../src/store/revenue.ts';
+import { dayText } from '../../src/web/time.tsx';
 import { type Anvil, HAS_ANVIL, KEYS, PAY_TO, startAnvil } from '../billing/anvil.ts';
 import { paymentsOn, setPrice } from '../billing/paid-service.ts';
 import { signed } from '../billing/payer.ts';
@@ -85,7 +86,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       Until: timeText(endsMs!),
       Receipt: id,
       Date: timeText(createdMs),
-      'Paid with': 'TUSD on Anvil',
+      'Paid with': 'TUSD on the network Anvil',
       Transaction: `${transaction} Copy the transaction`,
       Account: ADA,
       Payer: `${payer} Copy the address of the payer`,
@@ -98,7 +99,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       {
         Receipt: 'Pro, 30 days',
         Date: timeText(createdMs),
-        Amount: '$49.50 TUSD on Anvil',
+        Amount: '$49.50 TUSD on the network Anvil',
         State: 'paid',
         Invoice: '',
       },
@@ -175,7 +176,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       'You get': 'BTC, ETH, SOL, XRP, 300 requests a minute with each key',
       Includes: 'markets, coin prices, order books, best bid and ask, downloads, replays',
       From: 'now',
-      'Pay with': '49.50 TUSD, a token on the network Anvil',
+      'Pay with': '49.50 TUSD on the network Anvil',
       'Network fee': 'none: this service pays it',
       'Offer ends': `${timeText(expiresMs)} , in 8 min 59 s`,
     });
@@ -238,7 +239,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     expect(receipt).toContain(link(back));
     expect(plainText(receipt)).toContain('$49.50 refunded');
     expect(factsOf(receipt)).toMatchObject({ Refund: `${back} Copy the transaction` });
-    expect(factsOf(receipt)['Paid with']).toBe('TUSD on Anvil (testnet)');
+    expect(factsOf(receipt)['Paid with']).toBe('TUSD on the network Anvil (testnet)');
     expect(tierOf(site)).toBe('free');
     expect(await revenueOf(registry)).toEqual([]);
     registry.accounts.setRole(paid!.quote.accountId, 'admin');
@@ -287,7 +288,8 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     await setBalance(12_345_600_000_000_000n);
     site.people.passTime(61_000);
     await billing!.gas.refresh();
-    expect((await gas()).Balance).toBe('0.0123456');
+    expect((await gas()).Balance).toBe('0.01234…');
+    expect((await admin.open('/admin/payments')).text).toContain('title="0.0123456 ');
     await setBalance(1n);
     site.people.passTime(61_000);
     await billing!.gas.refresh();
@@ -311,8 +313,9 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     expect(expected).toMatchObject({ month, payments: 3, cents: 14_850 });
     const all = await admin.open('/admin/payments');
     expect(all.text).toContain('href="/admin/payments" aria-current');
-    expect(rowsOf(all.text, 'Revenue by month and token')).toEqual([
-      { Month: month, Token: 'TUSD on Anvil', Payments: '3', Amount: '$148.50' },
+    // The token that all have is named once.
+    expect(rowsOf(all.text, 'Revenue by month, in TUSD on the network Anvil')).toEqual([
+      { Month: month, Payments: '3', Amount: '$148.50' },
     ]);
     expect(plainText(all.text)).toContain('Revenue in total $148.50 refunds are left out Payments in total 3');
     const listed = async (query: string) => rowsOf((await admin.open(`/admin/payments${query}`)).text, 'Payments');
@@ -321,7 +324,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
       Account: `${emailOf(payment)} ${payment.id}`,
       Date: timeText(payment.createdMs),
       Tier: 'Pro',
-      Amount: '$49.50 TUSD on Anvil',
+      Amount: '$49.50',
       State: 'paid',
       Invoice: '',
       Transaction: `${payment.transaction} Copy the transaction`,
@@ -340,6 +343,8 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     expect(await listed('?state=nothing')).toEqual([]);
     const today = new Date(nowMs()).toISOString().slice(0, 10);
     expect(await listed(`?from=${today}&to=${today}`)).toEqual([...expectedRows.slice(0, 2), refunded]);
+    const ofDay = plainText((await admin.open(`/admin/payments?from=${today}&to=${today}`)).text);
+    expect(ofDay).toContain(`Only from ${dayText(nowMs())} up to ${dayText(nowMs())}, in UTC.`);
     expect(await listed(`?to=${new Date(nowMs() - 86_400_000).toISOString().slice(0, 10)}`)).toEqual([]);
     const link = /href="(\/admin\/payments\/csv[^"]*)"/;
     const page = await admin.open(`/admin/payments?state=refunded&before=${latest!.id}`);
@@ -352,7 +357,18 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const { id, createdMs, transaction, refund } = registry.payments.get(first!.id)!;
     expect(text.split('\n')).toEqual([
       'payment,created,account,tier,usd,token,state,invoice,transaction,refund',
-      [id, formatInstant(createdMs), ADA, 'pro', '49.50', 'TUSD on Anvil', 'refunded', '', transaction, refund].join(),
+      [
+        id,
+        formatInstant(createdMs),
+        ADA,
+        'pro',
+        '49.50',
+        'TUSD on the network Anvil',
+        'refunded',
+        '',
+        transaction,
+        refund,
+      ].join(),
       '',
     ]);
     // Some at a time: as many as are wanted, of all turns.

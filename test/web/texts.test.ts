@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { timeText } from '../../src/domain/instant.ts';
-import { bytesText, numberText } from '../../src/web/texts.ts';
+import { bytesText, cutDecimal, numberText } from '../../src/web/texts.ts';
 
 test.each([
   [0, '0 B'],
@@ -19,6 +19,15 @@ test.each([
 
 test('In a column, bytes have three digits from 1 kB on, also zeros.', () => {
   expect([999, 1000, 4_096_000_000].map((bytes) => bytesText(bytes, true))).toEqual(['999 B', '1.00 kB', '4.10 GB']);
+});
+
+test.each([
+  ['9999.999848322348', '9999.9998…'],
+  ['0.000001234567', '0.000001234…'],
+  ['0.0123', '0.0123'],
+  ['10000', '10000'],
+])('The balance %s is shown as %s, cut and not rounded.', (balance, text) => {
+  expect(cutDecimal(balance)).toBe(text);
 });
 
 test('Numbers have separators of thousands, and times are of UTC, to the minute', () => {

@@ -15,6 +15,7 @@ import { Facts } from '../../http/pages/facts.tsx';
 import type { Registry } from '../../store/registry.ts';
 import { Action } from '../action.tsx';
 import { Field, Form } from '../form.tsx';
+import { PREFIX_COLUMN } from '../key-prefix.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
 import type { RefusedForm } from '../posted-form.ts';
@@ -62,7 +63,7 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
       <p class="quiet">
         {countText(valid, 'valid key')}
         {allowed !== Infinity && `, at most ${allowed}`}
-        {valid >= allowed && '. Revoke a key to create another one.'}
+        {valid >= allowed ? '. Revoke a key to create another one.' : '. Open a key to rename, rotate or revoke it.'}
       </p>
       <Table
         label="Keys"
@@ -72,11 +73,11 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
             class: 'long',
             cell: (key) => (
               <>
-                <a href={`${KEYS_PATH}/${key.id}`}>{nameOf(key)}</a> <Limits apiKey={key} nowMs={nowMs} />{' '}
-                <code class="quiet nowrap">{key.prefix}…</code>
+                <a href={`${KEYS_PATH}/${key.id}`}>{nameOf(key)}</a> <Limits apiKey={key} nowMs={nowMs} />
               </>
             ),
           },
+          PREFIX_COLUMN,
           { heading: 'Tier', cell: ({ tier = accountTier }) => tierName(registry, tier) },
           { heading: 'Requests in 30 days', class: 'number', cell: (key) => numberText(requests.get(key.id) ?? 0) },
           { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
@@ -84,15 +85,6 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
             heading: 'Expires',
             cell: ({ expiresMs }) =>
               expiresMs === undefined ? <span class="minor quiet">never</span> : <Time ms={expiresMs} />,
-          },
-          {
-            heading: '',
-            class: 'number nowrap',
-            cell: (key) => (
-              <a class="button small minor" href={`${KEYS_PATH}/${key.id}#end`}>
-                Manage<span class="hidden"> {nameOf(key)}</span>
-              </a>
-            ),
           },
         ]}
         rows={keys}

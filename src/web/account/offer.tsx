@@ -20,7 +20,7 @@ import { includedText } from '../tier-card.tsx';
 import { coinsText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import type { WalletPayment } from '../wallet-payment.ts';
-import { PLAN, PLAN_PATH } from './buy-form.tsx';
+import { PLAN, PLAN_PATH, priceToken } from './buy-form.tsx';
 
 /** The two ways to pay a quote. Throws 'not-found' if payments are off, and 'gone' for a quote that has expired or whose token is gone. */
 export function offerPage(
@@ -74,7 +74,7 @@ export function offerPage(
               Includes: includedText(tier),
               From: startsMs === nowMs ? 'now' : [<Time ms={startsMs} />, ', after your present tier'],
               Until: <Time ms={endsMs} />,
-              'Pay with': `${amount} ${symbol}, a token on the network ${chain}`,
+              'Pay with': `${amount} ${priceToken(found)}`,
               'Network fee': 'none: this service pays it',
               'Offer ends': (
                 <>

@@ -12,6 +12,7 @@ import { Copyable } from '../../http/pages/copyable.tsx';
 import type { Registry } from '../../store/registry.ts';
 import { Action, ConfirmedButton } from '../action.tsx';
 import { Choice, Form, InstantField } from '../form.tsx';
+import { PREFIX_COLUMN } from '../key-prefix.tsx';
 import { linkTo } from '../link-to.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
@@ -139,14 +140,13 @@ function keyColumns(registry: Registry, nowMs: InstantMs): Column<UsedKey>[] {
   return [
     {
       heading: 'Key',
-      cell: ({ name, prefix, expiresMs = Infinity }) => (
+      cell: ({ name, expiresMs = Infinity }) => (
         <>
           {name ?? <span class="quiet">no name</span>} {nowMs >= expiresMs && <span class="badge bad">expired</span>}
-          <br />
-          <code class="nowrap">{prefix}…</code>
         </>
       ),
     },
+    PREFIX_COLUMN,
     { heading: 'Tier', cell: ({ tier }) => (tier === undefined ? 'the account’s' : tierName(registry, tier)) },
     { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
     { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },

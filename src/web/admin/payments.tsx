@@ -13,9 +13,9 @@ import { DAY_FILTERS, List, SIZE } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import { errorSentence } from '../posted-form.ts';
-import { amountColumn, STATE_OPTIONS, State, tokenText, transactionColumn } from '../shown-payment.tsx';
+import { amountColumn, onlyToken, STATE_OPTIONS, State, tokenText, transactionColumn } from '../shown-payment.tsx';
 import { type Column, Table } from '../table.tsx';
-import { numberText, usdText } from '../texts.ts';
+import { cutDecimal, numberText, usdText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { csvFile, LINES_MAX } from '../usage/usage-csv.ts';
@@ -60,6 +60,15 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
   const { unknown, found } = await wanted(deps, query, SIZE + 1);
   const gas = billing?.gas.readings ?? [];
   const sums = await revenueOf(registry);
+  // One that all of them have is named once.
+  const token = onlyToken(billing, sums);
+  const shared =
+    onlyToken(
+      billing,
+      found.map(({ quote }) => quote),
+    ) === token
+      ? token
+      : undefined;
   const month = formatInstant(deps.nowMs()).slice(0, 7);
   const sumOf = (field: 'payments' | 'cents', of = '') =>
     sums.filter((one) => one.month.startsWith(of)).reduce((sum, one) => sum + one[field], 0);
@@ -90,9 +99,9 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
         <Figure name="Payments in total" value={numberText(sumOf('payments'))} note="paid and not refunded" />
       </div>
       <Table
-        label="Revenue by month and token"
+        label={token === undefined ? 'Revenue by month and token' : `Revenue by month, in ${token}`}
         isTitled
-        columns={revenueColumns(billing, sums)}
+        columns={revenueColumns(billing, sums, token)}
         rows={sums.slice(0, SUMS_MAX)}
         empty="No payment was mined yet."
       />
@@ -104,7 +113,7 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
         filters={[ACCOUNT_FILTER, { name: 'state', label: 'State', options: STATE_OPTIONS }, ...DAY_FILTERS]}
         cursor="before"
         find={() => found}
-        columns={paymentColumns(registry, billing)}
+        columns={paymentColumns(registry, billing, shared)}
         empty={unknown === undefined ? 'There are no such payments.' : `There is no account '${unknown}'.`}
       />
       {gas.length > 0 && <Table label="Balances for network fees" isTitled columns={GAS_COLUMNS} rows={gas} empty="" />}
@@ -112,11 +121,17 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
   );
 }
 
-/** The balance that is left for gas, exactly. */
+/** The balance that is left for gas; its title is exact. */
 const GAS_COLUMNS: readonly Column<GasReading>[] = [
   { heading: 'Network', class: 'nowrap', cell: ({ name }) => name },
   { heading: 'Enough for about', class: 'nowrap', cell: ({ transfers = 0 }) => `${numberText(transfers)} transfers` },
-  { heading: 'Balance', class: 'nowrap', cell: ({ balance, currency }) => [balance, currency].join(' ') },
+  {
+    heading: 'Balance',
+    class: 'nowrap',
+    cell: ({ balance = '', currency }) => (
+      <span title={[balance, currency].join(' ')}>{[cutDecimal(String(balance)), currency].join(' ')}</span>
+    ),
+  },
   {
     heading: 'Address',
     class: 'nowrap',
@@ -125,23 +140,24 @@ const GAS_COLUMNS: readonly Column<GasReading>[] = [
 ];
 
 /** Columns for these sums, which a bar compares if there are several. */
-function revenueColumns(billing: Billing | undefined, sums: readonly Revenue[]): Column<Revenue>[] {
+function revenueColumns(billing: Billing | undefined, sums: readonly Revenue[], token?: string): Column<Revenue>[] {
   const most = Math.max(...sums.map(({ cents }) => cents));
   const compared: Column<Revenue> = {
     heading: 'Compared',
     class: 'most',
     cell: ({ cents }) => <meter max={most} value={cents} aria-label="Amount" />,
   };
+  const named: Column<Revenue> = { heading: 'Token', class: 'nowrap', cell: (sum) => tokenText(billing, sum) };
   return [
     { heading: 'Month', class: 'nowrap', cell: ({ month }) => month },
-    { heading: 'Token', class: 'nowrap', cell: (token) => tokenText(billing, token) },
+    ...(token === undefined ? [named] : []),
     ...(sums.length > 1 ? [compared] : []),
     { heading: 'Payments', class: 'number', cell: ({ payments }) => numberText(payments) },
     { heading: 'Amount', class: 'number', cell: ({ cents }) => usdText(cents / 100) },
   ];
 }
 
-function paymentColumns(registry: Registry, billing: Billing | undefined): Column<Payment>[] {
+function paymentColumns(registry: Registry, billing: Billing | undefined, token?: string): Column<Payment>[] {
   return [
     {
       heading: 'Account',
@@ -158,7 +174,7 @@ function paymentColumns(registry: Registry, billing: Billing | undefined): Colum
     },
     { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
     { heading: 'Tier', cell: ({ quote }) => tierName(registry, quote.tier) },
-    amountColumn(billing),
+    amountColumn(billing, token),
     { heading: 'State', cell: (payment) => <State payment={payment} /> },
     {
       heading: 'Invoice',

@@ -94,8 +94,8 @@ export function TierForm({ id, values: before, refused, hasPlace, coins, note }:
           For each key.
         </Field>
         {hasPlace && (
-          <Field {...value('place')} label="Place" type="number" min={1}>
-            1 is the lowest. If an account has several tiers, the highest counts.
+          <Field {...value('place')} label="Place in the list of tiers" type="number" min={1}>
+            1 is the lowest tier, and the first in the list. An account that was given several has the highest.
             {isNew && ' Leave it empty for the highest.'}
           </Field>
         )}

@@ -54,18 +54,15 @@ export async function tierList(
           <h2>The catalog</h2>
         </>
       )}
-      <p class="quiet">An account with several tiers has the one with the highest place. Prices are for 30 days.</p>
-      <Table
-        label="Tiers"
-        columns={columns(catalog, counts)}
-        rows={[...catalog, ...retired]}
-        empty="There are no tiers."
-      />
+      <p class="quiet">
+        The lowest tier comes first. An account that was given several has the highest of them. Prices are for 30 days.
+      </p>
+      <Table label="Tiers" columns={columns(counts)} rows={[...catalog, ...retired]} empty="There are no tiers." />
     </>,
   );
 }
 
-function columns(catalog: readonly Tier[], { accounts, keys }: TierCounts): Column<Tier>[] {
+function columns({ accounts, keys }: TierCounts): Column<Tier>[] {
   return [
     {
       heading: 'Tier',
@@ -85,7 +82,6 @@ function columns(catalog: readonly Tier[], { accounts, keys }: TierCounts): Colu
         return <span class="badge good">{price === 0 ? 'free' : 'on sale'}</span>;
       },
     },
-    { heading: 'Place', class: 'number nowrap', cell: (tier) => catalog.indexOf(tier) + 1 || null },
     { heading: 'Coins', class: 'nowrap', cell: coinsText },
     { heading: 'Routes', class: 'most', cell: ({ routes }) => grantedText(routes) },
     {

@@ -3,6 +3,7 @@ import { countText } from '../../domain/count-text.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Tier } from '../../domain/tier.ts';
 import { ConfirmedButton } from '../action.tsx';
+import { PREFIX_COLUMN } from '../key-prefix.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { type RefusedForm, refusedForm } from '../posted-form.ts';
@@ -99,14 +100,8 @@ function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly 
       <Table
         label="Keys"
         columns={[
-          {
-            heading: 'Key',
-            cell: ({ name, prefix }) => (
-              <>
-                {name ?? <span class="quiet">no name</span>} <code class="nowrap">{prefix}…</code>
-              </>
-            ),
-          },
+          { heading: 'Key', cell: ({ name }) => name ?? <span class="quiet">no name</span> },
+          PREFIX_COLUMN,
           {
             heading: 'Account',
             class: 'long',
