@@ -137,7 +137,12 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
       const heights = `[...document.querySelector('[data-replay]').querySelectorAll('${buttons}')].map((one) => one.offsetHeight)`;
       expect(new Set(await page.evaluate<number[]>(heights)).size, buttons).toBe(1);
     }
-    // Each address, and each list of commands, has a button that copies it.
+    // Each address, and each list of commands, has a button that copies it, of the size of a finger.
+    await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
+    const sizes = "[...document.querySelectorAll('[data-copy]')].map((one) => one.offsetHeight)";
+    expect(Math.min(...(await page.evaluate<number[]>(sizes)))).toBeGreaterThanOrEqual(44);
+    expect(await cutOff(page)).toEqual([]);
+    await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = false");
     const copied =
       "[...document.querySelectorAll('[data-copy]')].map(({ dataset }) => document.querySelector(dataset.copy).textContent)";
     expect(await page.evaluate<string[]>(copied)).toEqual(
