@@ -137,11 +137,17 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
       const heights = `[...document.querySelector('[data-replay]').querySelectorAll('${buttons}')].map((one) => one.offsetHeight)`;
       expect(new Set(await page.evaluate<number[]>(heights)).size, buttons).toBe(1);
     }
+    const lines = "new Set([...document.querySelectorAll('.jumps form:first-child .button')].map((one) => one.offsetTop)).size";
+    expect(await page.evaluate<number>(lines)).toBe(2);
     // Each address, and each list of commands, has a button that copies it, of the size of a finger.
     await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
     const sizes = "[...document.querySelectorAll('[data-copy]')].map((one) => one.offsetHeight)";
     expect(Math.min(...(await page.evaluate<number[]>(sizes)))).toBeGreaterThanOrEqual(44);
     expect(await cutOff(page)).toEqual([]);
+    // The button is beside its address and what that is about, and takes no line between them.
+    const apart = `[...document.querySelectorAll('[id^=address-]')]
+      .map((one) => one.parentElement.querySelector('.small').getBoundingClientRect().top - one.getBoundingClientRect().bottom)`;
+    expect(Math.max(...(await page.evaluate<number[]>(apart)))).toBeLessThan(12);
     await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = false");
     const copied =
       "[...document.querySelectorAll('[data-copy]')].map(({ dataset }) => document.querySelector(dataset.copy).textContent)";

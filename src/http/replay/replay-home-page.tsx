@@ -225,13 +225,13 @@ function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly
         <span>{minuteText(toMs)}</span>
         {isPart && (
           <div class="whole">
-            <span>{minuteText(Date.parse(from))}</span>
+            <span>Whole: {from.slice(0, 'YYYY-MM-DD'.length)}</span>
             <Marks
               title="Recordings of the whole replay, and the part that the slider has"
               path={slider.all}
               shown={slider.shown}
             />
-            <span>{minuteText(Date.parse(to))}</span>
+            <span>{to.slice(0, 'YYYY-MM-DD'.length)}</span>
           </div>
         )}
         <noscript>
