@@ -137,7 +137,8 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
       const heights = `[...document.querySelector('[data-replay]').querySelectorAll('${buttons}')].map((one) => one.offsetHeight)`;
       expect(new Set(await page.evaluate<number[]>(heights)).size, buttons).toBe(1);
     }
-    const lines = "new Set([...document.querySelectorAll('.jumps form:first-child .button')].map((one) => one.offsetTop)).size";
+    const lines =
+      "new Set([...document.querySelectorAll('.jumps form:first-child .button')].map((one) => one.offsetTop)).size";
     expect(await page.evaluate<number>(lines)).toBe(2);
     // Each address, and each list of commands, has a button that copies it, of the size of a finger.
     await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
