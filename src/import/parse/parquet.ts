@@ -80,7 +80,8 @@ export class ParquetFile {
       const file = keepingSlices(Bun.file(copy));
       const metadata = await parquetMetadataAsync(file);
       for (const { num_rows: rows } of metadata.row_groups) {
-        if (rows < 0n || rows > GROUP_ROWS_MAX) throw new Error(`a group of ${rows} rows`);
+        if (rows < 0n) throw new Error(`a group of ${rows} rows`);
+        if (rows > GROUP_ROWS_MAX) throw new Error('row group of too many rows');
       }
       return new ParquetFile(path, file, metadata);
     });
@@ -173,8 +174,8 @@ async function readable<T>(path: string, read: () => Promise<T>): Promise<T> {
 function reasonOf(message: string): string {
   const codec = /unsupported compression codec: (\w+)/.exec(message)?.[1];
   if (codec !== undefined) return `its compression ${codec} is not supported`;
-  const isLong = message.includes('page of too many values');
-  return isLong
-    ? 'a page has more than 8,388,608 values: write it with smaller row groups'
-    : 'it is damaged or cut off';
+  const tooMany = /(page|row group) of too many (values|rows)/.exec(message);
+  if (tooMany === null) return 'it is damaged or cut off';
+  const limit = tooMany[1] === 'page' ? '8,388,608 values' : '4,194,304 rows';
+  return `a ${tooMany[1]} has more than ${limit}: write it with smaller row groups`;
 }

@@ -49,7 +49,17 @@ test('a page of more values than are read is refused in a sentence that says wha
   const levels = Array<number>(100_000).fill(0.5);
   writeLists(path, Array<number[]>(84).fill(levels), 100_000_000);
   const file = await ParquetFile.open(path);
-  expect(file.read({ start: 0, end: 1 }, ['bids'])).rejects.toThrow(
+  await expect(file.read({ start: 0, end: 1 }, ['bids'])).rejects.toThrow(
     `'${path}' cannot be read as Parquet: a page has more than 8,388,608 values: write it with smaller row groups`,
+  );
+});
+
+test('a row group of more rows than are read is refused in a sentence that says what to do', async () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'rows.parquet');
+  const columnData = [{ name: 'up', data: new Uint8Array(4_194_305), type: 'INT32' as const }];
+  writeFileSync(path, Buffer.from(parquetWriteBuffer({ columnData, rowGroupSize: 5_000_000 })));
+  await expect(ParquetFile.open(path)).rejects.toThrow(
+    `'${path}' cannot be read as Parquet: a row group has more than 4,194,304 rows: write it with smaller row groups`,
   );
 });
