@@ -142,8 +142,10 @@ test('a disk below the floor is a finding', async () => {
 });
 
 /** Adds a market that ended `days` ago. */
+/** Stores a market of the day that is this many days ago. Its window ends on that day, whatever the time is now. */
 async function record(data: string, days: number): Promise<void> {
-  const [startTime, endTime] = [days + 0.001, days].map((ago) => new Date(Date.now() - ago * 86_400_000).toISOString());
+  const startMs = (Math.floor(Date.now() / 86_400_000) - days) * 86_400_000;
+  const [startTime, endTime] = [startMs, startMs + 60_000].map((ms) => new Date(ms).toISOString());
   const conditionId = `0x${Math.round(days)}`;
   const archive = openArchive(data, NOW_MS, { create: true });
   const market = sampleMarket({ conditionId, slug: `m-${conditionId}`, startTime, endTime });
