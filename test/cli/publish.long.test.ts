@@ -8,6 +8,7 @@ import { startChild } from '../support/child.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 import { marketsOfBooks } from '../support/markets-of-books.ts';
 import { catalogRows, followerOf } from '../support/published.ts';
+import { never, stubStorage } from '../support/stub-storage.ts';
 
 /** A data directory, a storage, and commands on both. */
 async function place() {
@@ -141,24 +142,17 @@ async function publishTo(answer: () => Response | Promise<Response>, end: (child
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   openArchive(data, NOW_MS, { create: true }).database.close();
-  const asked = Promise.withResolvers<void>();
-  let requests = 0;
-  await using storage = Bun.serve({
-    ...{ port: 0, idleTimeout: 0 },
-    fetch: () => {
-      requests += 1;
-      asked.resolve();
-      return answer();
-    },
-  });
-  const env = { AWS_ENDPOINT_URL: storage.url.href, AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' };
+  await using storage = stubStorage(answer);
   const words = ['publish', '--follow', '--for-parent', '--books', 's3://books/live', '--data', data];
-  const child = Bun.spawn([EXECUTABLE, ...words], { env, ipc: () => undefined, stdio: ['ignore', 'pipe', 'pipe'] });
-  await asked.promise;
+  const child = Bun.spawn([EXECUTABLE, ...words], {
+    env: storage.environment,
+    ipc: () => undefined,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  await storage.asked;
   end(child);
   const [code, output] = [await child.exited, await new Response(child.stderr).text()];
-  await storage.stop(true);
-  return { code, output, requests };
+  return { code, output, requests: storage.requests };
 }
 
 for (const [name, end] of [
@@ -166,7 +160,6 @@ for (const [name, end] of [
   ['its server has gone', (child: Bun.Subprocess) => child.disconnect()],
 ] as const) {
   test(`publish ends soon after ${name}, also if the storage does not answer or is busy`, async () => {
-    const never = () => Promise.withResolvers<Response>().promise;
     expect(await publishTo(never, end)).toEqual({ code: 0, output: '', requests: 1 });
     const busy = () => new Response('<Error><Code>SlowDown</Code></Error>', { status: 503 });
     expect(await publishTo(busy, end)).toMatchObject({ code: 0, output: '', requests: 1 });

@@ -18,6 +18,7 @@ import {
 } from '../support/executable.ts';
 import { scrapedFrom } from '../support/scraped.ts';
 import { sealAll } from '../support/sealed.ts';
+import { never, stubStorage } from '../support/stub-storage.ts';
 
 const directory = temporaryDirectory();
 const DATA = join(directory.path, 'node');
@@ -117,23 +118,12 @@ test('A node that waits for its catalog stops, and a directory with an archive o
 });
 
 test('A node that is stopped does not ask again for a catalog that its storage does not send.', async () => {
-  const asked = Promise.withResolvers<void>();
-  let requests = 0;
-  await using silent = Bun.serve({
-    ...{ port: 0, idleTimeout: 0 },
-    fetch: () => {
-      requests += 1;
-      asked.resolve();
-      return Promise.withResolvers<Response>().promise;
-    },
-  });
+  await using silent = stubStorage(never);
   const words = ['serve', '--node', '--port', '0', '--data', join(directory.path, 'silent'), '--home', home.origin];
-  const env = { ...storage.environment, AWS_ENDPOINT_URL: silent.url.href };
-  await using node = startChild([EXECUTABLE, ...words, ...BOOKS], { env });
-  await asked.promise;
+  await using node = startChild([EXECUTABLE, ...words, ...BOOKS], { env: silent.environment });
+  await silent.asked;
   node.kill('SIGTERM');
-  expect([await node.exited, requests]).toEqual([0, 1]);
-  await silent.stop(true);
+  expect([await node.exited, silent.requests]).toEqual([0, 1]);
 });
 
 test('A node whose copy of the catalog is damaged while it answers makes it again from the checkpoint, without a person.', async () => {
