@@ -391,7 +391,7 @@ async function listenUntilStopped(
       site?.service.mailBuyers();
       site?.service
         .retryMails()
-        .catch((error) => log.error(`mails wait, because they cannot be read: ${causeOf(error)}`));
+        .catch((error) => log.error(`emails wait, because they cannot be read: ${causeOf(error)}`));
     } catch (error) {
       // The counts are kept: the next flush stores them.
       log.error(`usage and emails wait, because a database was not written: ${causeOf(error)}`);

@@ -25,7 +25,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'account.link': () => 'Created a sign-in link',
   'account.role': ({ role }) => (role === 'admin' ? 'Made the account an admin' : 'Made the account a user'),
   'account.sign-up': ({ method }) => `Signed up ${signInWay(method)}`,
-  'account.undo': ({ sessions }) => `Undid changes by the link in a mail, and ended ${sessionsText(sessions)}`,
+  'account.undo': ({ sessions }) => `Undid changes by the link in an email, and ended ${sessionsText(sessions)}`,
   'grant.create': ({ tier, until }) => `Granted the tier ${tier} ${untilText(until)}`,
   'grant.end': ({ grant }) => `Ended the grant ${grant}`,
   'identity.link': ({ provider }) => `Linked the account to ${provider}`,

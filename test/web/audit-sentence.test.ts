@@ -50,7 +50,7 @@ test.each<[string, AuditDetail, string]>([
   ],
   ['session.end-all', { sessions: 1 }, 'Ended a session'],
   ['session.end-all', { sessions: 3 }, 'Ended 3 sessions'],
-  ['account.undo', { sessions: 1 }, 'Undid changes by the link in a mail, and ended a session'],
+  ['account.undo', { sessions: 1 }, 'Undid changes by the link in an email, and ended a session'],
   [
     'tier.set',
     TIER,
