@@ -320,6 +320,11 @@ test('A key that is no header is refused without being shown; the environment is
   }
 });
 
+test('Instants in a list are sent as they are written, so an impossible date is refused and not another one.', async () => {
+  const asked = clientAt().bookAt(MARKET, ['2026-02-30T00:00:00Z']);
+  await expect(asked).rejects.toBeInstanceOf(sdk.InvalidParameterError);
+});
+
 test('Instants are divided so that every URL fits into the 8 KiB of a proxy.', async () => {
   const lengths: number[] = [];
   const fetch = async (url: string) => {
@@ -330,8 +335,12 @@ test('Instants are divided so that every URL fits into the 8 KiB of a proxy.', a
       .map((ts) => ({ ts }));
     return Response.json({ data });
   };
-  const instants = Array.from({ length: 1000 }, (_, i) => 1_767_868_300_500 + i);
-  const found = await new Client({ baseUrl: target.origin, fetch }).bookAt(`btc/0x${'a'.repeat(64)}`, instants);
-  expect<unknown>(found).toEqual(instants.map((ts) => ({ ts: String(ts) })));
+  const client = new Client({ baseUrl: target.origin, fetch });
+  const numbers = Array.from({ length: 1000 }, (_, i) => 1_767_868_300_500 + i);
+  const texts = numbers.map((ms) => new Date(ms).toISOString().replace('Z', '+00:00'));
+  for (const instants of [numbers, texts]) {
+    const found = await client.bookAt(`btc/0x${'a'.repeat(64)}`, instants);
+    expect<unknown>(found).toEqual(instants.map((ts) => ({ ts: String(ts) })));
+  }
   expect(Math.max(...lengths)).toBeLessThan(8000);
 });

@@ -136,7 +136,7 @@ export class Client {
       // A long answer ends early.
       const asked = at
         .slice(found.length, found.length + INSTANTS_MAX)
-        .map(milliseconds)
+        .map((instant) => (instant instanceof Date ? instant.getTime() : instant))
         .join();
       const ts = asked.slice(0, asked.indexOf(',', INSTANTS_CHARS_MAX) >>> 0);
       const { data } = await this.get(`${MARKET}/snapshots/at`, { ...given, ts });
@@ -338,12 +338,6 @@ function requestOf(method: string, template: string, { signal, ...parameters }: 
 
 function textOf(value: unknown): string {
   return value instanceof Date ? value.toISOString() : String(value);
-}
-
-/** Short, so that many fit into a URL. */
-function milliseconds(instant: Instant): number | string {
-  const parsed = instant instanceof Date ? instant.getTime() : instant;
-  return typeof parsed === 'string' && /[Zz]|[+-]\d\d:?\d\d$/.test(parsed) ? Date.parse(parsed) : parsed;
 }
 
 /** Server-sent events, without comments. */
