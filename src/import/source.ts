@@ -88,7 +88,8 @@ export function unreadableOrThrow(error: unknown): DomainError {
 }
 
 export function inaccessible(path: string, cause: unknown): DomainError {
-  return unreadable(`'${path}' cannot be read: check the path and its permissions`, cause);
+  const remedy = path.includes('\ufffd') ? 'rename it, its name is not UTF-8' : 'check the path and its permissions';
+  return unreadable(`'${path}' cannot be read: ${remedy}`, cause);
 }
 
 /** The files below a directory. A subdirectory that cannot be read is itself in the result; opening it reports the error. */

@@ -270,3 +270,11 @@ describe('a path', () => {
     expect(importPaths(place.archive, path)).rejects.toMatchObject({ kind: 'unreadable' });
   });
 });
+
+test('A file whose name is not UTF-8 is not read, and the sentence says to rename it.', async () => {
+  using place = temporaryArchive();
+  using directory = temporaryDirectory();
+  writeFileSync(Buffer.from(`${directory.path}/caf\u00e9.ndjson`, 'latin1'), RECORDS);
+  const { files } = await importPaths(place.archive, directory.path);
+  expect(files[0]!.error).toContain('cannot be read: rename it, its name is not UTF-8');
+});

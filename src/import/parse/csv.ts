@@ -53,14 +53,20 @@ function headerOf(
   delimiter: string,
 ): readonly string[] {
   const names = attempt(() => splitRow(text(), delimiter));
-  const isParsed = names !== undefined && !(names instanceof DomainError);
-  if (isParsed && required.every((column) => names.filter((name) => name === column).length === 1)) return names;
+  // Letters of UTF-16 are bytes of zero and of ASCII, which are UTF-8 too.
+  if (names instanceof DomainError || names?.some((name) => name.includes('\0')))
+    throw unreadable(`'${file.path}' is not a text in UTF-8: convert it, for example with iconv -f UTF-16 -t UTF-8`);
+  if (names !== undefined && required.every((column) => names.filter((name) => name === column).length === 1))
+    return names;
   throw unreadable(`'${file.path}' has no header with each of the columns ${required.join(', ')} once`);
 }
 
 function fieldsOf(text: string, count: number, delimiter: string): readonly string[] {
   const fields = splitRow(text, delimiter);
-  if (fields === undefined) throw rejected('the row has a quote that is not closed, or text next to a quoted field');
+  if (fields === undefined) {
+    const sentence = 'the line has a quote that is not closed, or text next to a quoted field';
+    throw rejected(`${sentence}: fields with line breaks are not read`);
+  }
   if (fields.length !== count) throw rejected(`the row has ${fields.length} fields, but the header has ${count}`);
   return fields;
 }

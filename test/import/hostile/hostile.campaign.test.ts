@@ -255,7 +255,7 @@ describe('a directory of strange things', () => {
       }
       // A name that is not text cannot be an argument; the others can.
       expect(run.stderr).toMatch(
-        /^bookreel: 'corpus\/\uFFFD+\.ndjson' cannot be read: check the path and its permissions$/m,
+        /^bookreel: 'corpus\/\uFFFD+\.ndjson' cannot be read: rename it, its name is not UTF-8$/m,
       );
       expect(await recordsIn(join(cwd, 'data'))).toEqual(kept);
       await expectSound(join(cwd, 'data'));

@@ -267,6 +267,19 @@ test('a file without a column of the mapping is not read, and the sentence has t
   );
 });
 
+test('A mapped table in UTF-16 is not read, and the sentence says how to convert it.', async () => {
+  for (const text of [csv(rowOf()), `\ufeff${csv(rowOf())}`]) {
+    using place = temporaryArchive();
+    const { files } = await importMapped(place.archive, mapping(), Buffer.from(text, 'utf16le'));
+    expect(files[0]!.error).toContain('is not a text in UTF-8: convert it, for example with iconv -f UTF-16 -t UTF-8');
+  }
+});
+
+test('A field with a line break is rejected, and the sentence says that such fields are not read.', async () => {
+  const reasons = await rejectionsOf(mapping(), csv(rowOf({ slug: `"${SLUG}\n"` })));
+  expect(reasons[0]).toContain('fields with line breaks are not read');
+});
+
 test('Importing a mapped file fails if all of its rows are ignored.', async () => {
   const toml = mapping({ format: 'format = "json"' });
   expect(await rejectionsOf(toml, '{"a":1}\n{"a":2}\n', 'rows.jsonl')).toEqual([
