@@ -66,6 +66,23 @@ export async function* usageRows(
   }
 }
 
+/** The requests of keys, including those that are not stored yet. It is many times faster than `usageOf`. */
+export async function requestsOf(
+  usage: Usage,
+  keyIds: readonly string[],
+  range: UsageRange,
+  nowMs: InstantMs,
+): Promise<number> {
+  const { fromMs, toMs, intervalMs } = summedTime(range, nowMs);
+  await usage.gather();
+  let requests = 0;
+  for (let at = 0; at < keyIds.length; at += KEYS_A_TURN) {
+    requests += usage.requests(keyIds.slice(at, at + KEYS_A_TURN), fromMs, toMs, intervalMs);
+    await setImmediate();
+  }
+  return requests;
+}
+
 /** The usage of keys, including requests that are not stored yet. */
 export async function usageOf(
   usage: Usage,

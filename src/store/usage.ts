@@ -29,6 +29,8 @@ type Counting = { -readonly [Field in keyof UsageRow]: UsageRow[Field] };
 const COUNTS = 'requests, forbidden, limited, failed, bytes';
 export const LIST_USAGE = `SELECT key_id AS keyId, route, start_ms AS startMs, ${COUNTS} FROM usage
   WHERE key_id = ? AND interval_ms = ? AND start_ms BETWEEN ? AND ?`;
+export const SUM_REQUESTS = `SELECT SUM(requests) AS requests FROM usage
+  WHERE key_id = ? AND interval_ms = ? AND start_ms BETWEEN ? AND ?`;
 export const DELETE_OLD_USAGE = 'DELETE FROM usage WHERE interval_ms = ? AND start_ms < ?';
 const ADDED = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests,
   forbidden = forbidden + excluded.forbidden, limited = limited + excluded.limited, failed = failed + excluded.failed,
@@ -61,6 +63,7 @@ export class Usage {
     this.#database = database;
     this.#sql = {
       list: database.query<UsageRow, [string, number, InstantMs, InstantMs]>(LIST_USAGE),
+      sum: database.query<{ requests: number | null }, [string, number, InstantMs, InstantMs]>(SUM_REQUESTS),
       add: database.query<never, [string, number, InstantMs, string, number, number, number, number, number]>(
         `INSERT INTO usage (key_id, interval_ms, start_ms, route, ${COUNTS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ${ADDED}`,
       ),
@@ -143,12 +146,7 @@ export class Usage {
    * `fromMs` must be the start of an interval. A key may have several rows of one route and interval.
    */
   list(keyIds: readonly string[], fromMs: InstantMs, toMs: InstantMs, intervalMs: number): UsageRow[] {
-    const wanted = new Set(keyIds);
-    // Rows of the present hour are found by their key: with many keys in use a scan for each of them would take seconds.
-    const unstored = [
-      ...this.#earlier.filter(({ keyId }) => wanted.has(keyId)),
-      ...[...wanted].flatMap((keyId) => [...(this.#present.get(keyId)?.values() ?? [])]),
-    ];
+    const unstored = this.#unstoredOf(keyIds, fromMs, toMs);
     const lastMs = toMs - (toMs % intervalMs);
     const started = (row: UsageRow) => ({ ...row, startMs: row.startMs - (row.startMs % intervalMs) });
     const rows = this.#database.read(() =>
@@ -157,8 +155,22 @@ export class Usage {
         ...this.#sql.list.all(keyId, HOUR_MS, Math.max(fromMs, lastMs), toMs).map(started),
       ]),
     );
-    for (const row of unstored) if (row.startMs >= fromMs && row.startMs <= toMs) rows.push(started(row));
+    for (const row of unstored) rows.push(started(row));
     return rows;
+  }
+
+  /** The sum of the requests of `list`, without its rows. */
+  requests(keyIds: readonly string[], fromMs: InstantMs, toMs: InstantMs, intervalMs: number): number {
+    const lastMs = toMs - (toMs % intervalMs);
+    let sum = 0;
+    for (const { requests } of this.#unstoredOf(keyIds, fromMs, toMs)) sum += requests;
+    this.#database.read(() => {
+      for (const keyId of keyIds) {
+        sum += this.#sql.sum.get(keyId, intervalMs, fromMs, lastMs - 1)?.requests ?? 0;
+        sum += this.#sql.sum.get(keyId, HOUR_MS, Math.max(fromMs, lastMs), toMs)?.requests ?? 0;
+      }
+    });
+    return sum;
   }
 
   /** The last use of each of these keys, by its id; keys that were never used are missing. */
@@ -187,6 +199,17 @@ export class Usage {
       forgotten.has(row.keyId) ? { ...row, keyId: DELETED_KEYS } : row,
     );
     this.#present.clear();
+  }
+
+  /** The rows of keys, and of the hours that begin from `fromMs` to `toMs`, that are not stored yet. */
+  #unstoredOf(keyIds: readonly string[], fromMs: InstantMs, toMs: InstantMs): Counting[] {
+    const wanted = new Set(keyIds);
+    // Rows of the present hour are found by their key: with many keys in use a scan for each of them would take seconds.
+    const rows = [
+      ...this.#earlier.filter(({ keyId }) => wanted.has(keyId)),
+      ...[...wanted].flatMap((keyId) => [...(this.#present.get(keyId)?.values() ?? [])]),
+    ];
+    return rows.filter(({ startMs }) => startMs >= fromMs && startMs <= toMs);
   }
 
   *#unstored(): Generator<Counting> {

@@ -54,7 +54,7 @@ import { LAST_OF_TURN } from '../../src/store/tier-counts.ts';
 import * as undoLinks from '../../src/store/undo-links.ts';
 import { LIST_UNPUBLISHED } from '../../src/store/unpublished.ts';
 import { NEWEST_BOOK } from '../../src/store/upkeep.ts';
-import { DELETE_OLD_USAGE, LIST_USAGE } from '../../src/store/usage.ts';
+import { DELETE_OLD_USAGE, LIST_USAGE, SUM_REQUESTS } from '../../src/store/usage.ts';
 import { TAKE_MAILS } from '../../src/store/waiting-mails.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
@@ -508,6 +508,11 @@ test.each<[string, string, ...string[]]>([
   [
     'LIST_USAGE',
     LIST_USAGE,
+    'SEARCH usage USING PRIMARY KEY (key_id=? AND interval_ms=? AND start_ms>? AND start_ms<?)',
+  ],
+  [
+    'SUM_REQUESTS',
+    SUM_REQUESTS,
     'SEARCH usage USING PRIMARY KEY (key_id=? AND interval_ms=? AND start_ms>? AND start_ms<?)',
   ],
   ['DELETE_OLD_USAGE', DELETE_OLD_USAGE, 'SEARCH usage USING INDEX usage_by_start (interval_ms=? AND start_ms<?)'],

@@ -54,6 +54,21 @@ test('whenever it is flushed, usage is that of a list of all requests, by hour a
       expect(summed(usage.list(['key_a', 'key_b'], fromMs, toMs, HOUR_MS))).toEqual(summed(within));
       const days = within.map((row) => ({ ...row, startMs: row.startMs - (row.startMs % DAY_MS) }));
       expect(summed(usage.list(['key_a', 'key_b'], fromMs, toMs, DAY_MS))).toEqual(summed(days));
+      const hourly = NOW_MS - (NOW_MS % HOUR_MS);
+      for (const keyIds of [[], ['key_a'], ['key_a', 'key_b']]) {
+        for (const [beginMs, intervalMs] of [
+          [fromMs, HOUR_MS],
+          [fromMs, DAY_MS],
+          [hourly, HOUR_MS],
+        ] as const) {
+          for (const endMs of [hourly - 1, hourly, hourly + HOUR_MS, toMs]) {
+            const counted = expected.filter((row) => {
+              return keyIds.includes(row.keyId) && row.startMs >= beginMs && row.startMs <= endMs;
+            });
+            expect(usage.requests(keyIds, beginMs, endMs, intervalMs)).toBe(counted.length);
+          }
+        }
+      }
       const ofOne = within.filter(({ keyId }) => keyId === 'key_a');
       expect(summed(usage.list(['key_a'], fromMs, toMs, HOUR_MS))).toEqual(summed(ofOne));
     }),

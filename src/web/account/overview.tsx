@@ -1,5 +1,5 @@
 import { keysAllowed } from '../../account/account-keys.ts';
-import { type AccountUsage, type UsageRange, usageOf } from '../../account/account-usage.ts';
+import { type AccountUsage, requestsOf, usageOf } from '../../account/account-usage.ts';
 import { overviewOf } from '../../account/administration.ts';
 import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
 import type { InstantMs } from '../../domain/instant.ts';
@@ -31,9 +31,10 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
     keyIds: registry.apiKeys.idsOf(person.account.id),
     names: new Map(registry.apiKeys.ofAccount(person.account.id).map((key) => [key.id, nameOf(key)])),
   }));
-  const usedIn = async (range: UsageRange) => await usageOf(service.activity.usage, keyIds, range, nowMs);
-  const [ofDay, ofMonth] = [await usedIn(lastRange('24h', nowMs)), await usedIn(lastRange('30d', nowMs))];
-  const change = await changeText(ofMonth, nowMs, usedIn);
+  const { usage } = service.activity;
+  const ofDay = await usageOf(usage, keyIds, lastRange('24h', nowMs), nowMs);
+  const ofMonth = await usageOf(usage, keyIds, lastRange('30d', nowMs), nowMs);
+  const change = await changeText(ofMonth, nowMs, (range) => requestsOf(usage, keyIds, range, nowMs));
   const busiest = ofDay.total.intervals.reduce((most, [, { requests }]) => Math.max(most, requests), 0);
   const rate = numberText(account.tier.requestsPerMinute);
   const hasRequests = ofMonth.total.sum.requests > 0;

@@ -1,4 +1,4 @@
-import { type AccountUsage, summedTime, type UsageRange, usageOf, usageRows } from '../../account/account-usage.ts';
+import { type AccountUsage, requestsOf, summedTime, usageOf, usageRows } from '../../account/account-usage.ts';
 import { UsageByName } from '../../account/usage-series.ts';
 import type { ApiKey } from '../../domain/api-key.ts';
 import { csvCells } from '../../domain/csv-cells.ts';
@@ -33,9 +33,9 @@ function wantedUsage({ registry, nowMs }: WebDeps, { account }: Person, { query 
 /** GET /account/usage?last&from&to&by&key. */
 export async function usagePage(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
   const { range, keyId, all, keyIds } = wantedUsage(deps, person, request);
-  const usedIn = (time: UsageRange) => usageOf(deps.service.activity.usage, keyIds, time, deps.nowMs());
-  const used = await usedIn(range);
-  const change = await changeText(used, deps.nowMs(), usedIn);
+  const { usage } = deps.service.activity;
+  const used = await usageOf(usage, keyIds, range, deps.nowMs());
+  const change = await changeText(used, deps.nowMs(), (time) => requestsOf(usage, keyIds, time, deps.nowMs()));
   const { apiKeys, database } = deps.registry;
   const shown = [
     ...new Set([...(keyId === undefined ? [] : keyIds), ...used.keys.map(({ name }) => name), ...all]),

@@ -22,7 +22,7 @@ const DELETED = 'Deleted accounts';
 export async function serviceUsagePage(deps: WebDeps, person: Person, { query }: PageRequest): Promise<Answer> {
   const { range, used } = await readUsage(deps, query);
   const { sums } = used;
-  const change = await changeText(used, deps.nowMs(), (time) => usedIn(deps, time));
+  const change = await changeText(used, deps.nowMs(), async (time) => (await usedIn(deps, time)).total.sum.requests);
   const tierText = (id: string | undefined) => (id === undefined ? DELETED : tierName(deps.registry, id));
   const splits = { Tier: named(used.series.tier, tierText), Account: named(used.series.account) };
   const rest = sums.account.length - ACCOUNTS_MAX;

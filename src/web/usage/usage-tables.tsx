@@ -44,14 +44,14 @@ export function Route({ path }: { readonly path: string }) {
   return <code>{path.split(/(?<=\/)/).flatMap((part) => [part, <wbr key={part} />])}</code>;
 }
 
-/** `+12 % vs previous 30 days`; undefined: there is nothing to compare with. `usedIn`: the usage of another range. */
+/** `+12 % vs previous 30 days`; undefined: there is nothing to compare with. `requestsIn`: the requests of another range. */
 export async function changeText(
   { total, fromMs, toMs, intervalMs }: SummedTime & { readonly total: UsageSeries },
   nowMs: InstantMs,
-  usedIn: (range: UsageRange) => Promise<{ readonly total: UsageSeries }>,
+  requestsIn: (range: UsageRange) => Promise<number>,
 ): Promise<string | undefined> {
   const before = timeBefore({ fromMs, toMs, intervalMs }, nowMs);
-  const requestsBefore = before === undefined ? 0 : (await usedIn(before)).total.sum.requests;
+  const requestsBefore = before === undefined ? 0 : await requestsIn(before);
   if (requestsBefore === 0) return undefined;
   // Not -0.
   const percent = Math.round((total.sum.requests / requestsBefore - 1) * 100) || 0;
