@@ -81,6 +81,17 @@ describe.skipIf(!HAS_CHROMIUM)('the style of pages in a browser (needs Chromium,
     expect(await seen<number>('/account/keys', 'desktop', overflow)).toBe(0);
   });
 
+  test('A row on a phone has its values below each other, in a column beside their headings.', async () => {
+    const lefts = `[...document.querySelectorAll('tbody tr:first-child td:not(:first-child)')].filter((one) => one.checkVisibility()).map((one) => {
+      const range = document.createRange();
+      range.selectNodeContents(one);
+      return Math.round(range.getBoundingClientRect().left - one.getBoundingClientRect().left);
+    })`;
+    const [first = 0, ...others] = await seen<number[]>('/account/keys', 'phone', lefts);
+    expect(first).toBeGreaterThan(100);
+    expect(new Set(others)).toEqual(new Set([first]));
+  });
+
   test('Usage on a phone leaves out what is 0.', async () => {
     const cells = `[...document.querySelectorAll('[aria-label="Usage by key"] tbody td')]
       .map((one) => [one.dataset.heading, one.checkVisibility()])`;
