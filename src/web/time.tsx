@@ -1,11 +1,16 @@
+import type { ComponentChildren } from 'preact';
 import { formatInstant, type InstantMs, timeText } from '../domain/instant.ts';
+import type { Column } from './table.tsx';
+
+/** Ranges of characters of `timeText`. */
+const PARTS = { all: [0, undefined], minutes: [0, 16], ofDay: [11, 16] } as const;
 
 interface TimeContent {
   readonly ms: InstantMs | undefined;
-  /** The text without an instant. */
-  readonly or?: string;
-  /** True: without the day and `UTC`, which headings have. */
-  readonly isOfDay?: boolean;
+  /** What is shown without an instant. */
+  readonly or?: ComponentChildren;
+  /** What headings do not have: all by default, or the part without `UTC`, or only the time of the day. */
+  readonly part?: keyof typeof PARTS;
 }
 
 /** `Saturday, 2026-11-28`. */
@@ -15,13 +20,25 @@ export function dayText(ms: InstantMs): string {
 }
 
 /** An instant in UTC, to the minute; its title is exact. */
-export function Time({ ms, or = '', isOfDay = false }: TimeContent) {
+export function Time({ ms, or = '', part = 'all' }: TimeContent) {
   if (ms === undefined) return <>{or}</>;
   return (
     <time class="nowrap" datetime={formatInstant(ms)} title={formatInstant(ms)}>
-      {isOfDay ? timeText(ms).slice(11, 16) : timeText(ms)}
+      {timeText(ms).slice(...PARTS[part])}
     </time>
   );
+}
+
+/** A column of the instants of a field, whose heading says that they are in UTC. */
+export function timeColumn<Field extends string>(
+  heading: string,
+  field: Field,
+  or?: ComponentChildren,
+): Column<{ readonly [Name in Field]?: InstantMs | null | undefined }> {
+  return {
+    heading: `${heading} (UTC)`,
+    cell: ({ [field]: ms }) => <Time ms={ms ?? undefined} or={or} part="minutes" />,
+  };
 }
 
 /** The end of a tier. */

@@ -157,8 +157,8 @@ describe('The pages of administration', () => {
     expect(rowsOf(text, 'Grants')).toEqual([
       {
         Tier: 'Pro',
-        From: '2026-06-01 00:00 UTC',
-        Until: '2026-07-01 00:00 UTC',
+        'From (UTC)': '2026-06-01 00:00',
+        'Until (UTC)': '2026-07-01 00:00',
         Source: 'operator',
         Actions: expect.stringMatching(/^End .* End now$/),
       },
@@ -168,8 +168,8 @@ describe('The pages of administration', () => {
         Key: 'no name',
         'Begins with': `${apiKey.prefix}…`,
         Tier: 'Enterprise',
-        Created: '2026-06-01 00:00 UTC',
-        'Last used': '2026-06-01 00:01 UTC',
+        'Created (UTC)': '2026-06-01 00:00',
+        'Last used (UTC)': '2026-06-01 00:01',
         Actions: expect.stringMatching(/^Revoke .* Revoke now$/),
       },
     ]);
@@ -184,9 +184,9 @@ describe('The pages of administration', () => {
         Account: 'shown@example.com',
         Tier: 'Pro until 2026-07-01 00:00 UTC',
         Keys: '1',
-        Created: '2026-06-01 00:00 UTC',
+        'Created (UTC)': '2026-06-01 00:00',
         // That of the revoked key.
-        'Last used': '2026-06-01 00:02 UTC',
+        'Last used (UTC)': '2026-06-01 00:02',
       },
     ]);
     for (const unknown of ['999', '0', 'x', '-1', '1e0']) {
@@ -435,7 +435,7 @@ describe('The pages of administration', () => {
     grantTier({ registry, nowMs: site.people.nowMs() }, id, 'enterprise', site.people.nowMs() + DAY_MS);
     const { apiKey } = key('pinned@example.com', 'enterprise');
     const { text } = await admin.open('/admin/tiers/enterprise');
-    expect(rowsOf(text, 'Accounts')).toEqual([{ Account: 'affected@example.com', Until: '2026-06-02 00:00 UTC' }]);
+    expect(rowsOf(text, 'Accounts')).toEqual([{ Account: 'affected@example.com', 'Until (UTC)': '2026-06-02 00:00' }]);
     expect(rowsOf(text, 'Keys')).toContainEqual({
       Key: 'no name',
       'Begins with': `${apiKey.prefix}…`,

@@ -244,8 +244,8 @@ test('The list has keys that expired, with their limits and last use, and none o
       'Begins with': `${apiKey.prefix}…`,
       Tier: 'Pro',
       'Requests in 30 days': '1',
-      'Last used': '2026-06-01 00:02 UTC',
-      Expires: '2026-06-01 00:01 UTC',
+      'Last used (UTC)': '2026-06-01 00:02',
+      'Expires (UTC)': '2026-06-01 00:01',
     },
   ]);
   expect(text).toContain(`href="/account/keys/${apiKey.id}"`);

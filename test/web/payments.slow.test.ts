@@ -98,7 +98,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     expect(rowsOf(billing, 'Receipts')).toEqual([
       {
         Receipt: 'Pro, 30 days',
-        Date: timeText(createdMs),
+        'Date (UTC)': timeText(createdMs).slice(0, 16),
         Amount: '$49.50 TUSD on the network Anvil',
         State: 'paid',
         Invoice: '',
@@ -322,7 +322,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const emailOf = ({ quote }: Payment) => registry.accounts.find(quote.accountId)!.email;
     const expectedRows = registry.payments.list(4).map((payment) => ({
       Account: `${emailOf(payment)} ${payment.id}`,
-      Date: timeText(payment.createdMs),
+      'Date (UTC)': timeText(payment.createdMs).slice(0, 16),
       Tier: 'Pro',
       Amount: '$49.50',
       State: 'paid',

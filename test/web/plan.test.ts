@@ -46,8 +46,8 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
   expect([markedIn(pro), plainText(pro).includes('1 day left , until 2026-06-02 00:00 UTC')]).toEqual([['Pro'], true]);
   expect(rowsOf(pro, 'Periods')[0]).toEqual({
     Tier: 'Pro now',
-    From: time,
-    Until: '2026-06-02 00:00 UTC',
+    'From (UTC)': '2026-06-01 00:00',
+    'Until (UTC)': '2026-06-02 00:00',
     By: 'the operator',
   });
   expect((await ada.open('/account')).text).toContain('2026-06-02 00:00 UTC');

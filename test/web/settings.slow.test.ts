@@ -107,8 +107,8 @@ test('The sessions of an account and its identities at providers are listed', as
   expect(rowsOf((await ada.open('/account/sessions')).text, 'Sessions')).toEqual([
     {
       Browser: expect.stringMatching(/^Bun.* this one$/),
-      'Signed in': '2026-06-01 00:00 UTC by a sign-in link',
-      'Last used': '2026-06-02 00:00 UTC',
+      'Signed in (UTC)': '2026-06-01 00:00 by a sign-in link',
+      'Last used (UTC)': '2026-06-02 00:00',
       Actions: 'Sign out',
     },
   ]);
@@ -116,6 +116,6 @@ test('The sessions of an account and its identities at providers are listed', as
     { Action: expect.stringMatching(/^Signed in by a sign-in link/), Time: '2026-06-01 00:00 UTC' },
   ]);
   expect(rowsOf((await ada.open('/account/settings')).text, 'Linked identities')).toEqual([
-    { Provider: 'corp', Linked: '2026-06-01 00:00 UTC', Actions: 'Unlink' },
+    { Provider: 'corp', 'Linked (UTC)': '2026-06-01 00:00', Actions: 'Unlink' },
   ]);
 });

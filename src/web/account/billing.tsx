@@ -6,7 +6,7 @@ import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { type Person, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { amountColumn, State } from '../shown-payment.tsx';
 import { daysLeftText, priceText } from '../tier-texts.ts';
-import { Time } from '../time.tsx';
+import { Time, timeColumn } from '../time.tsx';
 import { PLAN_PATH } from './buy-form.tsx';
 
 /** The way back from receipts and invoices. */
@@ -68,7 +68,7 @@ export function billingPage({ registry, billing, nowMs }: WebDeps, person: Perso
             class: 'nowrap',
             cell: ({ quote, tier }) => <a href={`${PLAN_PATH}/${quote.id}`}>{tier}, 30 days</a>,
           },
-          { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+          timeColumn('Date', 'createdMs'),
           amountColumn(billing),
           { heading: 'State', cell: (payment) => <State payment={payment} /> },
           {

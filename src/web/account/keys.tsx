@@ -22,7 +22,7 @@ import type { RefusedForm } from '../posted-form.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
-import { Time } from '../time.tsx';
+import { Time, timeColumn } from '../time.tsx';
 import { lastRange } from '../usage/usage-range.tsx';
 import { ALL_KEYS, shownKeyPage } from './new-key.tsx';
 
@@ -80,12 +80,8 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
           PREFIX_COLUMN,
           { heading: 'Tier', cell: ({ tier = accountTier }) => tierName(registry, tier) },
           { heading: 'Requests in 30 days', class: 'number', cell: (key) => numberText(requests.get(key.id) ?? 0) },
-          { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
-          {
-            heading: 'Expires',
-            cell: ({ expiresMs }) =>
-              expiresMs === undefined ? <span class="minor quiet">never</span> : <Time ms={expiresMs} />,
-          },
+          timeColumn('Last used', 'lastUsedMs', 'never'),
+          timeColumn('Expires', 'expiresMs', <span class="minor quiet">never</span>),
         ]}
         rows={keys}
         empty={

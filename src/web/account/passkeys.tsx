@@ -6,7 +6,7 @@ import { Field, Form, PasskeyForm } from '../form.tsx';
 import { type Answer, jsonOf, redirect } from '../page-request.ts';
 import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { Table } from '../table.tsx';
-import { Time } from '../time.tsx';
+import { timeColumn } from '../time.tsx';
 
 const PATH = '/account/settings';
 const ACTION = `${PATH}/passkeys`;
@@ -29,8 +29,8 @@ export function PasskeySettings({ deps, accountId }: { readonly deps: WebDeps; r
           label="Passkeys"
           columns={[
             { heading: 'Name', cell: ({ id, name }) => <span title={id}>{name}</span> },
-            { heading: 'Added', cell: ({ createdMs }) => <Time ms={createdMs} /> },
-            { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs ?? undefined} or="never" /> },
+            timeColumn('Added', 'createdMs'),
+            timeColumn('Last used', 'lastUsedMs', 'never'),
             {
               heading: '',
               class: 'number',

@@ -11,7 +11,7 @@ import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { AskOperator, compared, HowToAsk, HowToPay, TierCard } from '../tier-card.tsx';
 import { daysLeftText, priceText, tierName } from '../tier-texts.ts';
-import { Time } from '../time.tsx';
+import { Time, timeColumn } from '../time.tsx';
 import { BILLING } from './billing.tsx';
 import { BuyForm, PLAN_PATH, priceToken } from './buy-form.tsx';
 import { PinnedKeys } from './keys.tsx';
@@ -96,8 +96,8 @@ export function planPage({ registry, billing, service, contact, nowMs: clock }: 
                 </>
               ),
             },
-            { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
-            { heading: 'Until', cell: ({ endsMs: untilMs }) => <Time ms={untilMs} or="no end" /> },
+            timeColumn('From', 'startsMs'),
+            timeColumn('Until', 'endsMs', 'no end'),
             { heading: 'By', cell: ({ source }) => SOURCES[source] },
           ]}
           rows={unexpired.toSorted((a, b) => a.startsMs - b.startsMs)}

@@ -7,7 +7,7 @@ import { Form } from '../form.tsx';
 import { type Answer, redirect } from '../page-request.ts';
 import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from '../person-page.tsx';
 import { Table } from '../table.tsx';
-import { Time } from '../time.tsx';
+import { Time, timeColumn } from '../time.tsx';
 
 const SIGN_INS_MAX = 10;
 
@@ -36,14 +36,14 @@ export function sessionsPage({ registry, service }: WebDeps, person: Person): An
             ),
           },
           {
-            heading: 'Signed in',
+            heading: 'Signed in (UTC)',
             cell: ({ method, createdMs }) => (
               <>
-                <Time ms={createdMs} /> {signInWay(method)}
+                <Time ms={createdMs} part="minutes" /> {signInWay(method)}
               </>
             ),
           },
-          { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} /> },
+          timeColumn('Last used', 'lastUsedMs'),
           {
             heading: '',
             class: 'number main',

@@ -11,7 +11,7 @@ import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from
 import type { RefusedForm } from '../posted-form.ts';
 import { PASSKEY_SCRIPT } from '../scripts.ts';
 import { Table } from '../table.tsx';
-import { Time } from '../time.tsx';
+import { timeColumn } from '../time.tsx';
 import { PasskeySettings } from './passkeys.tsx';
 
 const PATH = '/account/settings';
@@ -97,7 +97,7 @@ function Linked({ identities, service }: { identities: readonly LinkedIdentity[]
             heading: 'Provider',
             cell: ({ issuer, subject }) => <span title={subject}>{linkedProviders.nameOf(issuer) ?? issuer}</span>,
           },
-          { heading: 'Linked', cell: ({ linkedMs }) => <Time ms={linkedMs} /> },
+          timeColumn('Linked', 'linkedMs'),
           {
             heading: '',
             class: 'number',

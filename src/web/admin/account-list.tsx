@@ -8,7 +8,7 @@ import type { Answer, PageRequest } from '../page-request.ts';
 import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import type { Column } from '../table.tsx';
 import { numberText } from '../texts.ts';
-import { Time, Until } from '../time.tsx';
+import { timeColumn, Until } from '../time.tsx';
 import { chosenDays } from '../usage/usage-range.tsx';
 import { ACCOUNTS_PATH, AccountLink, StateBadge } from './shown-account.tsx';
 
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<AccountOverview>[] = [
     ),
   },
   { heading: 'Keys', class: 'number', cell: ({ validKeys }) => numberText(validKeys) },
-  { heading: 'Created', sort: 'created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+  { ...timeColumn('Created', 'createdMs'), sort: 'created' },
 ];
 
 /** An order in words. */
@@ -66,15 +66,12 @@ export async function accountList(
   const cursor = query.get('after') || undefined;
   const after = isByAddress || cursor === undefined ? cursor : parsePlainInteger(cursor);
   // One more shows that there is a next page.
-  const found = listAccounts(registry, nowMs(), { limit: SIZE + 1, ...filter, order, after });
-  const lastUses = new Map<number, InstantMs | undefined>();
-  for (const { id } of found) {
-    const ids = registry.database.read(() => registry.apiKeys.idsOf(id));
-    const last = [...service.activity.usage.lastUses(ids).values()].reduce<InstantMs | undefined>(
-      laterInstant,
-      undefined,
-    );
-    lastUses.set(id, last);
+  const listed = listAccounts(registry, nowMs(), { limit: SIZE + 1, ...filter, order, after });
+  const found: ((typeof listed)[number] & { readonly lastUsedMs: InstantMs | undefined })[] = [];
+  for (const account of listed) {
+    const ids = registry.database.read(() => registry.apiKeys.idsOf(account.id));
+    const uses = [...service.activity.usage.lastUses(ids).values()];
+    found.push({ ...account, lastUsedMs: uses.reduce<InstantMs | undefined>(laterInstant, undefined) });
     // An account may have had thousands of keys.
     await setImmediate();
   }
@@ -95,7 +92,7 @@ export async function accountList(
       cursorOf={({ id, email }) => (isByAddress ? email : id)}
       sorted={order}
       find={() => found}
-      columns={[...COLUMNS, { heading: 'Last used', cell: ({ id }) => <Time ms={lastUses.get(id)} or="never" /> }]}
+      columns={[...COLUMNS, timeColumn('Last used', 'lastUsedMs', 'never')]}
       empty={
         text === undefined || count > 0
           ? 'There are no more accounts like this.'

@@ -20,7 +20,7 @@ import type { RefusedForm } from '../posted-form.ts';
 import { type Column, Table } from '../table.tsx';
 import { bytesText, numberText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
-import { Time, Until } from '../time.tsx';
+import { Time, timeColumn, Until } from '../time.tsx';
 import { lastRange } from '../usage/usage-range.tsx';
 import { Figure } from '../usage/usage-tables.tsx';
 import { AUDIT_LABEL, AUDIT_PATH, ENTRY_COLUMNS } from './audit.tsx';
@@ -148,8 +148,8 @@ function keyColumns(registry: Registry, nowMs: InstantMs): Column<UsedKey>[] {
     },
     PREFIX_COLUMN,
     { heading: 'Tier', cell: ({ tier }) => (tier === undefined ? 'the account’s' : tierName(registry, tier)) },
-    { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
-    { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
+    timeColumn('Created', 'createdMs'),
+    timeColumn('Last used', 'lastUsedMs', 'never'),
     {
       heading: '',
       class: 'number',
@@ -245,8 +245,8 @@ function Grants({ grants, registry, nowMs }: GrantsContent) {
       label="Grants"
       columns={[
         { heading: 'Tier', cell: ({ tier }) => tierName(registry, tier) },
-        { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
-        { heading: 'Until', cell: ({ endsMs }) => <Time ms={endsMs} or="no end" /> },
+        timeColumn('From', 'startsMs'),
+        timeColumn('Until', 'endsMs', 'no end'),
         { heading: 'Source', cell: ({ source }) => source },
         { heading: '', class: 'number', cell: (grant) => (hasEnded(grant) ? 'ended' : endButton(grant)) },
       ]}

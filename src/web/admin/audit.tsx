@@ -77,7 +77,7 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
 const COLUMNS: readonly Column<AuditRecord>[] = [
   ...ENTRY_COLUMNS.map((column) =>
     column.heading === 'Time'
-      ? { ...column, heading: 'Time (UTC)', cell: ({ atMs }: AuditRecord) => <Time ms={atMs} isOfDay /> }
+      ? { ...column, heading: 'Time (UTC)', cell: ({ atMs }: AuditRecord) => <Time ms={atMs} part="ofDay" /> }
       : column,
   ),
   {

@@ -17,7 +17,7 @@ import { amountColumn, onlyToken, STATE_OPTIONS, State, tokenText, transactionCo
 import { type Column, Table } from '../table.tsx';
 import { cutDecimal, numberText, usdText } from '../texts.ts';
 import { tierName } from '../tier-texts.ts';
-import { Time } from '../time.tsx';
+import { timeColumn } from '../time.tsx';
 import { csvFile, LINES_MAX } from '../usage/usage-csv.ts';
 import { chosenDays } from '../usage/usage-range.tsx';
 import { Figure } from '../usage/usage-tables.tsx';
@@ -172,7 +172,7 @@ function paymentColumns(registry: Registry, billing: Billing | undefined, token?
         </>
       ),
     },
-    { heading: 'Date', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+    timeColumn('Date', 'createdMs'),
     { heading: 'Tier', cell: ({ quote }) => tierName(registry, quote.tier) },
     amountColumn(billing, token),
     { heading: 'State', cell: (payment) => <State payment={payment} /> },

@@ -9,7 +9,7 @@ import { type Person, type PersonRoutes, personPage, posted, type WebDeps } from
 import { type RefusedForm, refusedForm } from '../posted-form.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
-import { Time } from '../time.tsx';
+import { Time, timeColumn } from '../time.tsx';
 import { AccountLink } from './shown-account.tsx';
 import { coinsToChoose, fieldsOf, TierForm, tierOf } from './tier-form.tsx';
 import { TIERS_PATH } from './tier-list.tsx';
@@ -90,7 +90,7 @@ function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly 
             class: 'long',
             cell: ({ accountId, email }) => <AccountLink id={accountId} email={email} />,
           },
-          { heading: 'Until', cell: ({ endsMs }) => <Time ms={endsMs} or="no end" /> },
+          timeColumn('Until', 'endsMs', 'no end'),
         ]}
         rows={accounts.slice(0, LISTED_MAX)}
         empty="No account was given this tier."
