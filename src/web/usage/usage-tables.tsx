@@ -71,12 +71,12 @@ export function UsageTotals({ sum, change }: { readonly sum: UsageCounts; readon
         value={numberText(requests)}
         note={change ?? `${numberText(requests - refused)} answered`}
       />
+      <Figure name="Sent" value={bytesText(bytes, true)} note="answers as sent, compressed" />
       <Figure
         name="Refused"
         value={numberText(refused)}
         note={`${numberText(forbidden)} forbidden · ${numberText(limited)} rate-limited · ${numberText(failed)} other`}
       />
-      <Figure name="Sent" value={bytesText(bytes, true)} note="answers as sent, compressed" />
     </div>
   );
 }
