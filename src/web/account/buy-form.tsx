@@ -1,6 +1,7 @@
 import type { Price } from '../../billing/billing.ts';
-import { type InstantMs, timeText } from '../../domain/instant.ts';
+import type { InstantMs } from '../../domain/instant.ts';
 import { Choice, Form } from '../form.tsx';
+import { Until } from '../time.tsx';
 
 export const PLAN_PATH = '/account/plan';
 /** The way back from what a plan leads to. */
@@ -39,7 +40,11 @@ export function BuyForm({ prices, startsMs, endsMs, isPresent = false, nowMs }: 
       // A lower tier starts after the present one.
       look={isPresent || startsMs === nowMs ? 'primary wide' : 'wide'}
     >
-      {isPresent && <p class="quiet">30 days more, until {timeText(endsMs)}</p>}
+      {isPresent && (
+        <p class="quiet">
+          30 days more, <Until ms={endsMs} />
+        </p>
+      )}
       {hasChoice && (
         <Choice label="Pay with" name="token" options={prices.map((price) => [priceId(price), priceToken(price)])} />
       )}
