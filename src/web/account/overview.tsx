@@ -78,8 +78,11 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
       </div>
       {hasRequests && (
         <>
-          <h2>
-            <a href="/account/usage">Requests by day</a>
+          <h2 class="row spread">
+            Requests by day
+            <a class="small" href="/account/usage">
+              See your usage
+            </a>
           </h2>
           <UsageChart
             range={ofMonth}
