@@ -151,7 +151,8 @@ function AllOrOnly({ legend, name, item, options, values }: AllOrOnlyContent) {
       <div class="row only">
         {options.map((option) => (
           <label key={option}>
-            <input type="checkbox" name={item} value={option} checked={values.has(item, option)} /> {option}
+            <input type="checkbox" name={item} value={option} checked={values.has(item, option)} />{' '}
+            {item === 'coin' ? option.toUpperCase() : option}
           </label>
         ))}
       </div>
