@@ -56,12 +56,12 @@ describe.skipIf(!HAS_CHROMIUM)('the style of pages in a browser (needs Chromium,
     expect(new Set(await seen<string[]>('/docs/administration', 'phone', clips))).toEqual(new Set(['none']));
   });
 
-  test('The button that copies code is beside its lines, or above them on a phone, also where they scroll.', async () => {
+  test('The button that copies code is beside its lines, or above them on a phone, also where they scroll or are broken.', async () => {
     const apart = `[...document.querySelectorAll('.copyable')].map((one) => {
       const range = document.createRange();
       range.selectNodeContents(one.querySelector('code'));
-      const [pre, button, line] = [one.querySelector('pre'), one.querySelector('.copy'), range].map((part) => part.getBoundingClientRect());
-      return pre.right <= button.left || line.top >= button.bottom;
+      const [pre, button] = [one.querySelector('pre'), one.querySelector('.copy')].map((part) => part.getBoundingClientRect());
+      return pre.right <= button.left || [...range.getClientRects()].every(({ top, right }) => right <= button.left || top >= button.bottom);
     })`;
     for (const size of ['desktop', 'phone'] as const) {
       expect(new Set(await seen<boolean[]>('/docs/replay', size, apart))).toEqual(new Set([true]));
@@ -73,6 +73,21 @@ describe.skipIf(!HAS_CHROMIUM)('the style of pages in a browser (needs Chromium,
       await setAppearance(watched.page, SIZES[size]!, 'light');
       expect(await watched.page.evaluate<boolean[]>(apart)).toEqual([true, true]);
     }
+  });
+
+  test('Commands on a phone go around their button, and take no line for it alone.', async () => {
+    const rooms = `[...document.querySelectorAll('.copyable')].map((one) => {
+      const range = document.createRange();
+      range.selectNodeContents(one.querySelector('code'));
+      return range.getBoundingClientRect().top - one.getBoundingClientRect().top;
+    })`;
+    expect(Math.max(...(await seen<number[]>('/', 'phone', rooms)))).toBeLessThan(20);
+  });
+
+  test('All cards of the start page have room between them.', async () => {
+    const room = `document.querySelector('.cards').getBoundingClientRect().top
+      - document.querySelector('.card:has(+ .cards)').getBoundingClientRect().bottom`;
+    for (const size of ['desktop', 'phone'] as const) expect(await seen<number>('/', size, room)).toBe(16);
   });
 
   test('A table of keys fits its page without scrolling.', async () => {

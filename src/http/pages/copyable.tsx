@@ -48,8 +48,8 @@ export function Hash({ id, text, noun, href }: HashContent) {
 export function Copyable({ id, label, text, look }: CopyableContent) {
   return (
     <div class="copyable">
-      <Commands id={id} lines={[text]} />
       <CopyButton id={id} label={label} look={look} />
+      <Commands id={id} lines={[text]} />
     </div>
   );
 }
