@@ -41,6 +41,17 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     await Bun.sleep(300);
     expect(replay.clock.nowMs).toBeGreaterThan(START_MS + 200_000);
     expect(await typed()).toBe('2026-04');
+    // A click on the marks below the slider moves it there.
+    const { x, y, width } = await page.evaluate<{ x: number; y: number; width: number }>(
+      "document.querySelector('.time-bar svg').getBoundingClientRect().toJSON()",
+    );
+    await page.mouse.move(x + width / 2, y + 2);
+    await page.mouse.down();
+    await page.mouse.up();
+    const middleMs = Math.round((replay.clock.span.fromMs + replay.clock.span.toMs) / 2);
+    const minute = clockText(formatInstant(middleMs)).slice(0, 'hh:mm'.length);
+    await until(page, `document.querySelector('[data-fact=now]').innerText.startsWith('${minute}')`);
+    expect(Math.abs(replay.clock.nowMs - middleMs)).toBeLessThan(5000);
     // A button moves it from where it is, not from where it was when the page was loaded.
     await page.getByRole('button', { name: /− 1 hour/ }).click();
     await page

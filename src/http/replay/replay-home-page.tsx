@@ -221,7 +221,7 @@ function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly
           max={toMs}
           step={toMs - fromMs < SHORT_MS ? 1000 : 60_000}
         />
-        <Marks title="Times of recorded markets" path={slider.recorded} />
+        <Marks title="Times of recorded markets" path={slider.recorded} {...{ fromMs, toMs }} />
         <span>{minuteText(toMs)}</span>
         {isPart && (
           <div class="whole">
@@ -230,6 +230,8 @@ function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly
               title="Recordings of the whole replay, and the part that the slider has"
               path={slider.all}
               shown={slider.shown}
+              fromMs={Date.parse(from)}
+              toMs={Date.parse(to)}
             />
             <span>{to.slice(0, 'YYYY-MM-DD'.length)}</span>
           </div>
@@ -271,10 +273,25 @@ function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly
   );
 }
 
+interface MarksContent {
+  readonly title: string;
+  readonly path: string;
+  readonly shown?: string;
+  /** The instants of its left and right edges; REPLAY_SCRIPT moves the clock to where it is clicked. */
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+}
+
 /** Marks of recorded times, and of the part that the slider has. */
-function Marks({ title, path, shown }: { readonly title: string; readonly path: string; readonly shown?: string }) {
+function Marks({ title, path, shown, fromMs, toMs }: MarksContent) {
   return (
-    <svg role="img" viewBox={`0 0 ${RECORDED_CELLS} 1`} preserveAspectRatio="none">
+    <svg
+      role="img"
+      viewBox={`0 0 ${RECORDED_CELLS} 1`}
+      preserveAspectRatio="none"
+      data-from={String(fromMs)}
+      data-to={String(toMs)}
+    >
       <title>{title}</title>
       <path d={path} />
       {shown !== undefined && <path class="shown" d={shown} />}

@@ -68,13 +68,23 @@ function showPages(list: Element, pages: Shown['pages']): void {
 }
 
 for (const card of cards) {
-  const slider = card.querySelector<HTMLInputElement>('[type=range]')!;
-  slider.addEventListener('input', () => showClock(card, new Date(slider.valueAsNumber).toISOString()));
-  slider.addEventListener('change', async () => {
-    const body = new URLSearchParams({ replay: card.dataset.replay!.split(' ')[0]!, now: slider.value });
+  const moveTo = async (ms: number) => {
+    const body = new URLSearchParams({ replay: card.dataset.replay!.split(' ')[0]!, now: String(ms) });
     await fetch('/', { method: 'POST', body, redirect: 'manual' });
     await follow();
-  });
+  };
+  const slider = card.querySelector<HTMLInputElement>('[type=range]')!;
+  slider.addEventListener('input', () => showClock(card, new Date(slider.valueAsNumber).toISOString()));
+  slider.addEventListener('change', () => moveTo(slider.valueAsNumber));
+  for (const marks of card.querySelectorAll<SVGElement>('.time-bar svg')) {
+    const [from, to] = [Number(marks.dataset.from), Number(marks.dataset.to)];
+    marks.addEventListener('click', ({ clientX }) => {
+      const { left, right } = marks.getBoundingClientRect();
+      const padding = Number.parseFloat(getComputedStyle(marks).paddingLeft);
+      const part = (clientX - left - padding) / (right - left - 2 * padding);
+      return moveTo(Math.round(from + Math.min(Math.max(part, 0), 1) * (to - from)));
+    });
+  }
 }
 
 // A page that nobody sees asks for nothing. The process may be stopped, and come back.
