@@ -1,9 +1,10 @@
 import { canonicalCoin, refuseUnknownCoins } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { InstantMs } from '../../domain/instant.ts';
+import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { VersionedCache } from '../../store/versioned-cache.ts';
+import { windowOfSlug } from '../../venue/slug.ts';
 import type { NodeAnswers } from './node-answers.ts';
 
 const COINS_MAX = 256;
@@ -52,10 +53,7 @@ export class Lookup {
     const market = isKnown ? latest : markets.find(coin, conditionIdOrSlug, asOfMs);
     if (market === undefined) {
       this.coin(coinText, asOfMs);
-      throw new DomainError(
-        'not-found',
-        `no market of ${coin} has this conditionId or slug: /v1/${coin}/markets lists them`,
-      );
+      throw new DomainError('not-found', `${absence(coin, conditionIdOrSlug, asOfMs)}: /v1/${coin}/markets lists them`);
     }
     this.#node?.need(market, needsBooks);
     return market;
@@ -65,4 +63,11 @@ export class Lookup {
   hold(market: StoredMarket): () => void {
     return this.#node?.hold(market) ?? (() => undefined);
   }
+}
+
+/** Why there is no market: its slug may have a window after `asOfMs`. Nothing is said that is recorded later. */
+function absence(coin: string, conditionIdOrSlug: string, asOfMs: InstantMs | undefined): string {
+  const startMs = asOfMs === undefined ? undefined : windowOfSlug(conditionIdOrSlug, asOfMs)?.startMs;
+  if (startMs === undefined || startMs <= asOfMs!) return `no market of ${coin} has this conditionId or slug`;
+  return `no market of ${coin} with this slug is listed at ${formatInstant(asOfMs!)}; its window begins later, at ${formatInstant(startMs)}`;
 }

@@ -193,3 +193,20 @@ test('where keys are needed, no form steers a clock', async () => {
   expect((await fetch(`${replaying.origin}/`, { method: 'POST', body })).status).toBe(401);
   expect(replay.clock.state).toBe('paused');
 });
+
+test('A slug whose window is after the clock of a replay has a sentence that says when it begins, whether it is recorded or not.', async () => {
+  await using replaying = await startReplaying(fill);
+  replaying.replays.create(EVERYTHING);
+  const detailOf = async (slug: string) => {
+    const answer = await replaying.ask('GET', `/v1/btc/markets/${slug}`);
+    return [answer.status, ((await answer.json()) as { detail: string }).detail];
+  };
+  const later = `btc-updown-5m-${(START_MS + 86_400_000) / 1000}`;
+  const detail = `no market of btc with this slug is listed at ${formatInstant(BOOK_MS)}; its window begins later, at ${formatInstant(START_MS + 86_400_000)}: /v1/btc/markets lists them`;
+  expect(await detailOf(later)).toEqual([404, detail]);
+  for (const slug of ['btc-updown-5m-1', 'nothing', `0x${'ab'.repeat(32)}`])
+    expect(await detailOf(slug)).toEqual([
+      404,
+      'no market of btc has this conditionId or slug: /v1/btc/markets lists them',
+    ]);
+});
