@@ -348,6 +348,19 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     expect(watched.asked.filter((asked) => !asked.startsWith(server.origin))).toEqual([]);
   });
 
+  test('A list of a coin that is not recorded, or that the key may not see, has a sentence, and buttons that lead to recorded coins.', async () => {
+    await open('?coin=nosuch');
+    await page.getByText(/^The tier 'pro' does not grant this coin/).waitFor();
+    await page.getByText(/^These are recorded/).waitFor();
+    expect(await page.evaluate<string>('document.body.innerText')).not.toContain('Loading');
+    const width =
+      "document.querySelector('.browse > section').offsetWidth / document.querySelector('.browse').offsetWidth";
+    expect(await page.evaluate<number>(width)).toBe(1);
+    await page.getByRole('button', { name: /All markets of ETH/ }).click();
+    await seeRows(page, await marketsOf('eth'));
+    expect(await query()).toBe('?coin=eth');
+  });
+
   test('A key that was typed stays in the memory of one document, and a sentence says what to do when it is refused.', async () => {
     await open('?coin=btc');
     await seeRows(page, await marketsOf('btc'));

@@ -67,7 +67,7 @@ function Failure({ recordings }: { readonly recordings: Recordings }) {
       <p>
         {failure.message} {failure.link !== undefined && <a href={failure.link.href}>{failure.link.text}</a>}
       </p>
-      <ToolButton onClick={() => recordings.retry()}>Try again</ToolButton>
+      {failure.status !== 404 && <ToolButton onClick={() => recordings.retry()}>Try again</ToolButton>}
     </div>
   );
 }
@@ -85,6 +85,8 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
   if (coin === undefined) {
     return <p class="notice">Nothing is recorded here that this key may see: import recordings, or use another key.</p>;
   }
+  // Without days there is no list: the choices are left.
+  const isRefused = days === undefined && [403, 404].includes(recordings.failure.value?.status ?? 0);
   const recorded = coins.find(({ symbol }) => symbol === coin);
   const timeframes = recorded?.timeframes ?? [];
   const marketHref = (market: { readonly symbol: string; readonly slug: string }) =>
@@ -113,8 +115,8 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
           <Filters recordings={recordings} canSort={!isAsOf} />
         </Fold>
       </div>
-      <div class={search === '' ? 'browse' : 'browse found'}>
-        {search === '' && (
+      <div class={search === '' && !isRefused ? 'browse' : 'browse found'}>
+        {search === '' && !isRefused && (
           <Fold summary="Calendar">
             <aside class="card" aria-label="Calendar">
               {days !== undefined && days.length > 0 ? (
@@ -137,6 +139,12 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
             </h2>
             {date !== '' && <ToolButton onClick={() => recordings.choose({ date: '' })}>All days</ToolButton>}
           </div>
+          {isRefused && (
+            <div class="card empty">
+              <p>These are recorded:</p>
+              <CoinButtons recordings={recordings} text="All markets" coins={coins} />
+            </div>
+          )}
           {list && (
             <Listed
               recordings={recordings}
@@ -169,22 +177,38 @@ function Listed(content: MarketListContent) {
             the beginning of an ID, like 0x4f. The calendar of a coin has its recorded days.
           </p>
         )}
-        <p class="row">
-          {(coins.length > 0 ? coins : [{ symbol: recordings.coin! }]).map(({ symbol }) => (
-            <ToolButton
-              key={symbol}
-              onClick={() =>
-                recordings.choose({ ...NO_FILTERS, coin: symbol, date: '', search: '', timeframe: undefined })
-              }
-            >
-              {isSearch ? 'Recorded days' : 'All markets'} of {symbol.toUpperCase()}
-            </ToolButton>
-          ))}
-        </p>
+        <CoinButtons
+          recordings={recordings}
+          text={isSearch ? 'Recorded days' : 'All markets'}
+          coins={coins.length > 0 ? coins : [{ symbol: recordings.coin! }]}
+        />
       </div>
     );
   }
   return <MarketList {...content} />;
+}
+
+interface CoinButtonsContent {
+  readonly recordings: Recordings;
+  /** What a button shows, before `of BTC`. */
+  readonly text: string;
+  readonly coins: readonly { readonly symbol: string }[];
+}
+
+/** Ways from an empty list: coins without filters. */
+function CoinButtons({ recordings, text, coins }: CoinButtonsContent) {
+  return (
+    <p class="row">
+      {coins.map(({ symbol }) => (
+        <ToolButton
+          key={symbol}
+          onClick={() => recordings.choose({ ...NO_FILTERS, coin: symbol, date: '', search: '', timeframe: undefined })}
+        >
+          {text} of {symbol.toUpperCase()}
+        </ToolButton>
+      ))}
+    </p>
+  );
 }
 
 /** The title of the list, with the number of its markets and of the recorded ones: of a search those that it finds, else all of the days. */
