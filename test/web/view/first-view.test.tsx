@@ -110,6 +110,17 @@ describe('The first view', () => {
     ]);
     expect(new ViewState(viewLinkOf(searchOf(state.link)), spans).time.value).toEqual(state.time.value);
   });
+
+  test.each([
+    ['its start: the page only opened in the middle', '', 0, 213_500],
+    ['the instant of its link', `?at=${iso(219_000)}`, 0, 219_000],
+    ['where somebody moved it', '', 1000, 220_000],
+    ['the start of the market: it is at the end', `?at=${iso(300_000)}`, 0, 0],
+  ])('is played from %s', (_, search, byMs, ms) => {
+    const state = new ViewState(viewLinkOf(search), recordedSpans(recorded(214_000, 224_000), true));
+    if (byMs > 0) state.scrubTo(state.atMs.value + byMs);
+    expect(state.playMs).toBe(START_MS + ms);
+  });
 });
 
 describe('The ladder', () => {

@@ -127,7 +127,7 @@ export class Explorer {
     const shown = this.#shown.value;
     if (shown === undefined || this.connection.grants('snapshots')) return undefined;
     if (shown.coverage !== undefined) return this.connection.sampleNotice;
-    return this.connection.missingGrant('snapshots', 'A tier with snapshots shows the heat map and the ladder.');
+    return this.connection.missingGrant('snapshots', 'A tier with snapshots shows books.');
   });
 
   /** The path of the market, by its id: later another market may have its slug. */

@@ -88,9 +88,15 @@ function MarketHead({ explorer, shown }: MarketContent) {
   );
 }
 
-/** Without `text` it has the title of the market. */
-function linkTo(to: Neighbours['previous'], text?: string) {
-  return to && <a href={`/view/${to.symbol}/${to.slug}${withReplay('')}`}>{text ?? marketTitle(to)}</a>;
+/** Its text is the title of the market; if it has another `text`, the title is shown at a pointer. */
+function linkTo(to: Neighbours['previous'], text = to && marketTitle(to)) {
+  return (
+    to && (
+      <a href={`/view/${to.symbol}/${to.slug}${withReplay('')}`} title={marketTitle(to)}>
+        {text}
+      </a>
+    )
+  );
 }
 
 /** Links to the list at the market's day, and to the recorded markets before and after it. */
@@ -146,12 +152,16 @@ function MarketFigures({ explorer, shown: { market, state } }: MarketContent) {
           price != null && (
             <div key={nth} class="figure">
               <dt>{title}</dt>
-              <dd title={typeof price === 'number' ? exactText(price) : price}>
-                {typeof price === 'number' ? priceText(price) : <span class="quiet">{price}</span>}{' '}
-                {nth % VOLUME > 0 && typeof price === 'number' && strike !== undefined && (
-                  <span class={`outcome ${directionOf(strike, price)}`}>{distanceText(price, strike)}</span>
-                )}
-              </dd>
+              {typeof price === 'number' ? (
+                <dd title={exactText(price)}>
+                  {priceText(price)}{' '}
+                  {nth % VOLUME > 0 && strike !== undefined && (
+                    <span class={`outcome ${directionOf(strike, price)}`}>{distanceText(price, strike)}</span>
+                  )}
+                </dd>
+              ) : (
+                <dd class="quiet">{price}</dd>
+              )}
             </div>
           ),
       )}

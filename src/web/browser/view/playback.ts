@@ -18,15 +18,13 @@ export class Playback {
     this.#isWaiting = isWaiting;
   }
 
-  /** Plays or pauses; at the end, plays from the beginning. */
+  /** Plays from `playMs` of the state, or pauses. */
   toggle(): void {
     if (this.#isPlaying.value) {
       this.pause();
       return;
     }
-    const { limits, atMs } = this.#state;
-    if (atMs.value >= limits.value.to - 1) this.#state.scrubTo(limits.value.from);
-    this.#atMs = atMs.value;
+    this.#state.scrubTo(this.#state.playMs);
     this.#frameMs = performance.now();
     this.#isPlaying.value = true;
     requestAnimationFrame(this.#advance);

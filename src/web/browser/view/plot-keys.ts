@@ -17,18 +17,18 @@ export function pressKey(
   const about = Math.min(Math.max(state.atMs.value, from), to);
   const byPrice = (prices.to - prices.from) * PART;
   const actions: Readonly<Record<string, () => void>> = {
-    ArrowLeft: () => (isShifted ? state.moveTime((from - to) * PART) : step(-1)),
-    ArrowRight: () => (isShifted ? state.moveTime((to - from) * PART) : step(1)),
+    arrowleft: () => (isShifted ? state.moveTime((from - to) * PART) : step(-1)),
+    arrowright: () => (isShifted ? state.moveTime((to - from) * PART) : step(1)),
     '+': () => state.zoomTime(ZOOM, about),
     '=': () => state.zoomTime(ZOOM, about),
     '-': () => state.zoomTime(1 / ZOOM, about),
-    ArrowUp: () => state.movePrices(byPrice),
-    ArrowDown: () => state.movePrices(-byPrice),
-    PageUp: () => state.zoomPrices(ZOOM, middlePrice),
-    PageDown: () => state.zoomPrices(1 / ZOOM, middlePrice),
+    arrowup: () => state.movePrices(byPrice),
+    arrowdown: () => state.movePrices(-byPrice),
+    pageup: () => state.zoomPrices(ZOOM, middlePrice),
+    pagedown: () => state.zoomPrices(1 / ZOOM, middlePrice),
     '0': () => state.showWhole(),
-    Home: () => state.scrubTo(state.limits.value.from),
-    End: () => state.scrubTo(state.limits.value.to),
+    home: () => state.scrubTo(state.limits.value.from),
+    end: () => state.scrubTo(state.limits.value.to),
     p: () => state.showAllPrices(state.priceRange !== 'all'),
     ' ': () => explorer.togglePlay(),
     l: () => {
@@ -36,7 +36,7 @@ export function pressKey(
     },
   };
   const chosen = OUTCOME_CHOICES[Number(key) - 1];
-  const action = actions[key.length === 1 ? key.toLowerCase() : key];
+  const action = actions[key.toLowerCase()];
   if (chosen !== undefined) state.outcome.value = chosen;
   else action?.();
   return chosen !== undefined || action !== undefined;

@@ -34,6 +34,8 @@ export class ViewState {
   /** The prices that a person chose; undefined: those that fit what is recorded. */
   readonly #prices: Signal<Span | undefined>;
   readonly #atMs: Signal<number>;
+  /** The instant that the page chose; undefined: its link has one. */
+  readonly #firstMs: number | undefined;
 
   /** Without a time and an instant in its link the page shows the time `first`, with the book of `firstMs`; without an outcome, `outcome`. */
   constructor(link: ViewLink, { limits, window: home, first, startMs, firstMs, outcome }: RecordedSpans) {
@@ -50,22 +52,21 @@ export class ViewState {
     );
     this.#prices = signal(link.prices && clamped(link.prices, PRICE_LIMITS));
     this.atMs = this.#atMs = signal(within(link.atMs ?? firstMs, limits));
+    this.#firstMs = link.atMs === undefined ? this.#atMs.value : undefined;
   }
 
   readonly isWhole: ReadonlySignal<boolean> = computed(() => {
-    const { from, to } = this.#time.value;
-    return from === this.home.from && to === this.home.to && this.#prices.value === undefined;
+    return isSame(this.#time.value, this.home) && this.#prices.value === undefined;
   });
 
   get link(): ViewLink {
-    const { from, to } = this.home;
     const time = this.#time.value;
     return {
       outcome: this.outcome.value === this.#firstOutcome ? undefined : this.outcome.value,
       scale: this.scale.value,
       contrast: this.contrast.value,
       reference: this.reference.value,
-      time: time.from === from && time.to === to ? undefined : time,
+      time: isSame(time, this.home) ? undefined : time,
       prices: this.#prices.value,
       atMs: this.#atMs.value,
     };
@@ -83,17 +84,15 @@ export class ViewState {
   }
 
   /** Sets new limits, after more of the market was recorded. */
-  widen({ from, to }: Span): void {
-    const limits = this.#limits.value;
-    if (from === limits.from && to === limits.to) return;
-    this.#limits.value = { from, to, shortest: SHORTEST_MS };
+  widen(limits: Span): void {
+    if (isSame(limits, this.#limits.value)) return;
+    this.#limits.value = { ...limits, shortest: SHORTEST_MS };
     this.showTime(this.#time.value);
   }
 
   showTime(span: Span): void {
     const next = wholeSpan(clamped(span, this.#limits.value));
-    const { from, to } = this.#time.value;
-    if (next.from !== from || next.to !== to) this.#time.value = next;
+    if (!isSame(next, this.#time.value)) this.#time.value = next;
   }
 
   zoomTime(factor: number, about: number): void {
@@ -117,6 +116,12 @@ export class ViewState {
     this.showAllPrices(false);
   }
 
+  /** The instant at which playing begins: that of the ladder, but not at the end of the market, or where the page only opened. */
+  get playMs(): number {
+    const [{ from, to }, atMs] = [this.#limits.value, this.#atMs.value];
+    return atMs === this.#firstMs ? this.#time.value.from : atMs < to - 1 ? atMs : from;
+  }
+
   /** Moves the instant; the window follows when the instant leaves it. */
   scrubTo(ms: number): void {
     const atMs = within(Math.round(ms), this.#limits.value);
@@ -124,6 +129,10 @@ export class ViewState {
     const { from, to } = this.#time.value;
     if (atMs < from || atMs >= to) this.showTime({ from: atMs - (to - from) / 4, to: atMs + ((to - from) * 3) / 4 });
   }
+}
+
+function isSame(one: Span, other: Span): boolean {
+  return one.from === other.from && one.to === other.to;
 }
 
 function within(ms: number, { from, to }: Span): number {
