@@ -415,15 +415,16 @@ async function publishedReplica(options: PublisherOptions): Promise<{ replica: C
   const { directory, bucket, log, monotonicMs, takesOver = false } = options;
   const path = join(directory, PUBLISHED.name);
   const open = () => new CatalogReplica(Database.open(directory, PUBLISHED, { create: true }));
-  const isOwn = existsSync(path) && (await isOfBucket(open, bucket));
-  if (!isOwn) discardReplica(path);
-  if (!isOwn && (await checkpointNumbers(bucket)).length === 0) return { replica: open() };
+  const ownId = existsSync(path) ? await archiveInBucket(open, bucket) : undefined;
+  if (ownId === undefined) discardReplica(path);
+  if (ownId === undefined && (await checkpointNumbers(bucket)).length === 0) return { replica: open() };
   const follower = new CatalogFollower({ directory, file: PUBLISHED, bucket, log, monotonicMs });
   await follower.start();
   const { replica, fault, isStuck } = follower;
   using own = Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS);
   const archiveId = own.query<{ id: string }, []>('SELECT archive_id AS id FROM archive').get()?.id;
-  const isTaken = isOwn || takesOver || replica.archiveId === archiveId;
+  // A restore in place has another id than its own `published.db`. Objects of a third archive may follow that: it took over.
+  const isTaken = takesOver || [archiveId, ownId].includes(replica.archiveId);
   if (isTaken && isStuck) await goOnAfterDamage(replica, options);
   if (isTaken && (isStuck || fault === undefined)) return { replica, isRepaired: isStuck };
   replica.database.close();
@@ -445,22 +446,22 @@ async function goOnAfterDamage(replica: CatalogReplica, { bucket, log }: Publish
   log(`the catalog goes on after '${last}', with a checkpoint`);
 }
 
-/** True if the last object that `published.db` has is in the bucket. */
-async function isOfBucket(open: () => CatalogReplica, bucket: Bucket): Promise<boolean> {
-  let state: CatalogState;
+/** The id of the archive that `published.db` has; undefined if its last object is not in the bucket. */
+async function archiveInBucket(open: () => CatalogReplica, bucket: Bucket): Promise<string | undefined> {
+  let [state, archiveId]: [CatalogState?, string?] = [];
   try {
     const replica = open();
-    state = replica.state;
+    ({ state, archiveId } = replica);
     replica.database.close();
   } catch (error) {
     // A damaged one is made again.
-    if (error instanceof DomainError) return false;
+    if (error instanceof DomainError) return undefined;
     throw error;
   }
   const { number, digest } = state;
-  if (number === 0) return digest !== '' && (await checkpointOf(bucket, 0))?.digest === digest;
-  const found = await bucket.get(catalogObject(number));
-  return found !== undefined && sha256Of(found.bytes) === digest;
+  const found = number === 0 ? undefined : await bucket.get(catalogObject(number));
+  const published = number === 0 ? (await checkpointOf(bucket, 0))?.digest : found && sha256Of(found.bytes);
+  return digest !== '' && published === digest ? archiveId : undefined;
 }
 
 function hexOf({ digest }: Pick<SealedMarket, 'digest'>): string {

@@ -131,7 +131,10 @@ describe('a publisher', () => {
     expect(existsSync(join(standby, 'published.db'))).toBe(false);
     await place.publish({ directory: standby, takesOver: true });
     using database = openStandby(standby);
+    // The home of before comes back.
+    await expect(place.publish()).rejects.toThrow(/has the catalog of another archive/);
     await expectSame(place, database.archive);
+    await place.publish({ directory: standby });
   });
 
   test('publishes a market whose file is damaged as if it was not sealed, and names the file', async () => {
