@@ -17,6 +17,7 @@ import { Bucket, bucketAccess } from '../store/bucket.ts';
 import { CatalogFollower, discardReplica } from '../store/catalog-follower.ts';
 import { explained, isCorruption } from '../store/database-errors.ts';
 import { RECORDINGS } from '../store/database-file.ts';
+import { freeBytes } from '../store/disk-floor.ts';
 import type { Served } from './account-site.ts';
 import { type NodeSettings, readNodeSecret } from './nodes.ts';
 import { VERSION } from './version.ts';
@@ -62,9 +63,10 @@ async function openOnce(
     home,
     nodeSecretFile,
     cacheBytes,
+    diskFloor,
     homeGrace: graceMs,
     contact,
-  }: NodeSettings & Pick<SettingValues, 'data' | 'cacheBytes' | 'homeGrace' | 'contact'>,
+  }: NodeSettings & Pick<SettingValues, 'data' | 'cacheBytes' | 'diskFloor' | 'homeGrace' | 'contact'>,
   clock: () => InstantMs,
   log: Log,
   stopped: Promise<void>,
@@ -105,7 +107,8 @@ async function openOnce(
   const follower = stack.use(new CatalogFollower({ directory: data, bucket: catalog, monotonicMs, log: warn }));
   if (!(await hasStarted(follower, log, stopped))) return undefined;
   const bucket = new Bucket(access, nowMs, BOOK_TIMES);
-  const cache = new BookCache({ directory: data, bucket, bytesMax: cacheBytes.bytes, monotonicMs, warn });
+  const roomBytes = () => freeBytes(data) - diskFloor.bytes;
+  const cache = new BookCache({ directory: data, bucket, bytesMax: cacheBytes.bytes, roomBytes, monotonicMs, warn });
   follower.replica.database.onCorruption = onCorruption;
   const archive = openArchiveOf(data, nowMs(), onCorruption);
   stack.defer(() => archive.database.close());

@@ -16,6 +16,8 @@ export interface BookCacheDeps {
   readonly bucket: Pick<Bucket, 'get'>;
   /** The size of all files together. */
   readonly bytesMax: number;
+  /** How many bytes may still be written to the disk. */
+  readonly roomBytes: () => number;
   readonly monotonicMs: () => number;
   /** Gets a sentence when the storage stops answering, and when it answers again. */
   readonly warn: (sentence: string) => void;
@@ -54,7 +56,7 @@ const TOO_MANY = 'the books of many markets are on their way to this node: try a
 /**
  * The files of sealed markets that a node has, under the same paths as the archive whose catalog it follows. A file is fetched once, however
  * many requests need it, and is whole and has the right digest when it appears. The last used files stay, up to a number of bytes, which only files
- * that answers under way read can exceed.
+ * that answers under way read can exceed, and as long as the disk has room.
  */
 export class BookCache {
   readonly #deps: BookCacheDeps;
@@ -195,6 +197,7 @@ export class BookCache {
     this.#fetches += 1;
     const found = await this.#get(sealedObject(sha256), sha256);
     const draft = draftOf(place);
+    this.#evict(bytes);
     try {
       await mkdir(dirname(place), { recursive: true, mode: 0o700 });
       await writeFile(draft, found, { mode: 0o600 });
@@ -206,7 +209,7 @@ export class BookCache {
       });
     }
     this.#add(path, bytes, true);
-    this.#evict(path);
+    this.#evict(0, path);
   }
 
   async #get(name: string, sha256: string): Promise<Buffer> {
@@ -246,11 +249,15 @@ export class BookCache {
     this.#bytes += bytes;
   }
 
-  /** `except`: a file that was just fetched. */
-  #evict(except?: string): void {
+  /** Makes room on the disk for `neededBytes`, and keeps to the maximum. `except`: a file that was just fetched. */
+  #evict(neededBytes = 0, except?: string): void {
+    // A removed file that is still open takes its room until it is closed.
+    let roomBytes = this.#deps.roomBytes();
     for (const [path, file] of this.#files) {
-      if (this.#bytes <= this.#deps.bytesMax) return;
-      if (file.holders === 0 && path !== except) this.#remove(path, file);
+      if (this.#bytes <= this.#deps.bytesMax && roomBytes >= neededBytes) return;
+      if (file.holders > 0 || path === except) continue;
+      this.#remove(path, file);
+      roomBytes += file.bytes;
     }
   }
 

@@ -22,7 +22,10 @@ test.each(['flip', 'missing'] as const)(
     const times = { answerMs: 5000, pauseMs: 1, tries: 1 };
     const bucket = new Bucket(bucketAccess('s3://books', storage.environment), Date.now, times);
     const { path } = directory;
-    const books = new BookCache({ directory: path, bucket, bytesMax: 1e9, monotonicMs: () => nowMs, warn: () => {} });
+    const books = new BookCache({
+      ...{ directory: path, bucket, bytesMax: 1e9, roomBytes: () => Infinity, monotonicMs: () => nowMs },
+      warn: () => {},
+    });
     const file = { path: `2026-01-08/${digest.toString('hex').slice(0, 16)}.db`, bytes: bytes.length, digest };
     const fetched: number[] = [];
     for (let second = 0; second < 100; second += 1) {
@@ -40,3 +43,24 @@ test.each(['flip', 'missing'] as const)(
     expect(books.readings.files).toBe(1);
   },
 );
+
+test('On a full disk the files of a node that were used last stay, whatever --cache-bytes is.', async () => {
+  using directory = temporaryDirectory();
+  const { path } = directory;
+  const bucket = new Bucket(bucketAccess('s3://books', storage.environment), Date.now);
+  // A disk with room for two files.
+  const room = { bytes: () => 100 };
+  const books = new BookCache({
+    ...{ directory: path, bucket, bytesMax: 1e9, roomBytes: () => room.bytes(), monotonicMs: () => 0 },
+    warn: () => {},
+  });
+  room.bytes = () => 100 - books.readings.bytes;
+  const files = [1, 2, 3].map((nth) => {
+    const bytes = Buffer.alloc(40, nth);
+    const digest = createHash('sha256').update(bytes).digest();
+    storage.objects.set(`books/${digest.toString('hex')}.db`, { bytes, modifiedMs: 0 });
+    return { path: `2026-01-08/${digest.toString('hex').slice(0, 16)}.db`, bytes: bytes.length, digest };
+  });
+  for (const file of files) await books.fetch(file);
+  expect(files.map((file) => books.has(file.path))).toEqual([false, true, true]);
+});

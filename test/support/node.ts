@@ -49,7 +49,10 @@ export function startNode(
     ...BOOK_TIMES,
   });
   const monotonicMs = () => performance.now();
-  const books = new BookCache({ directory: path, bucket, bytesMax, monotonicMs, warn: (line) => warnings.push(line) });
+  const books = new BookCache({
+    ...{ directory: path, bucket, bytesMax, roomBytes: () => Infinity, monotonicMs },
+    warn: (line) => warnings.push(line),
+  });
   const forwarded: string[] = [];
   const app = createApp({
     archive,
