@@ -1,5 +1,6 @@
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
+import { RefusedField } from '../domain/refused-field.ts';
 import { DAY_MS, HOUR_MS } from '../domain/usage.ts';
 import type { SignInAttempt, SignInAttempts } from '../store/sign-in-attempts.ts';
 
@@ -89,16 +90,18 @@ export function refuseTooManyGuesses(attempt: SignInAttempt, attempts: SignInAtt
   ];
   const reached = limits.find(([isReached]) => isReached);
   if (reached !== undefined) {
-    throw limited(`too many wrong codes were typed ${reached[1]} today: use the link in the email`, DAY_MS);
+    throw earlyCode(`too many wrong codes were typed ${reached[1]} today: use the link in the email`, DAY_MS);
   }
   const pauseMs = Math.min(PAUSE_MS * 2 ** (own.count - 1), PAUSE_MS_MAX);
   const leftMs = (own.lastMs ?? Number.NEGATIVE_INFINITY) + pauseMs - nowMs;
   if (leftMs <= 0) return;
   const seconds = Math.ceil(leftMs / 1000);
-  throw limited(
-    `wait ${countText(seconds, 'second')} before you type the next code, or use the link in the email`,
-    seconds * 1000,
-  );
+  const rest = 'before you type the next code, or use the link in the email';
+  throw earlyCode(`wait ${countText(seconds, 'second')} ${rest}`, seconds * 1000);
+}
+
+function earlyCode(message: string, retryAfterMs: number): DomainError {
+  return new RefusedField('code', 'rate-limited', message, undefined, { retryAfterSeconds: retryAfterMs / 1000 });
 }
 
 function tooMany(rest: string, retryAfterMs: number): DomainError {

@@ -30,7 +30,7 @@ export interface ParameterIssue {
   readonly message: string;
 }
 
-interface ErrorDetail {
+export interface ErrorDetail {
   readonly issues?: readonly ParameterIssue[];
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;

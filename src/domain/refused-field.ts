@@ -1,4 +1,4 @@
-import { DomainError, type ErrorKind } from './errors.ts';
+import { DomainError, type ErrorDetail, type ErrorKind } from './errors.ts';
 
 /** An error that the person can correct in one field of a form. */
 export class RefusedField extends DomainError {
@@ -7,8 +7,8 @@ export class RefusedField extends DomainError {
   /** The value that would not be refused, if there is an obvious one. */
   readonly corrected: string | undefined;
 
-  constructor(field: string, kind: ErrorKind, message: string, corrected?: string) {
-    super(kind, message);
+  constructor(field: string, kind: ErrorKind, message: string, corrected?: string, detail?: ErrorDetail) {
+    super(kind, message, detail);
     this.field = field;
     this.corrected = corrected;
   }

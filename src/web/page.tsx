@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import type { DomainError } from '../domain/errors.ts';
 import { type DocumentContent, htmlDocument } from '../http/pages/document.tsx';
 import { personalPageHeaders } from '../http/pages/page-headers.ts';
 
@@ -36,4 +37,10 @@ export function formPage(
     </>
   );
   return pageOf({ title, width: 'narrow', children: content, ...(scripts && { scripts }) }, status);
+}
+
+/** The page of a refusal, which tells programs when to try again if the refusal says so. */
+export function withRetryAfter(page: Page, error: DomainError): Page {
+  if (error.retryAfterSeconds === undefined) return page;
+  return { ...page, headers: { ...page.headers, 'retry-after': String(error.retryAfterSeconds) } };
 }

@@ -15,7 +15,7 @@ import { ADMIN_FORMS, ADMIN_PAGES } from './admin/routes.ts';
 import { cookiesOf, nextCookie, passkeyCookie } from './cookies.ts';
 import { Form } from './form.tsx';
 import { NEXT_PAGES } from './next-page.ts';
-import { formPage } from './page.tsx';
+import { formPage, withRetryAfter } from './page.tsx';
 import { type Answer, type PageRequest, redirect, responseOf } from './page-request.ts';
 import type { PersonRoutes, WebDeps } from './person-page.tsx';
 import { errorSentence, formOf, refuseForeignForm } from './posted-form.ts';
@@ -153,8 +153,7 @@ function refusal(error: DomainError, path: string, email: string | undefined): A
     </div>,
     statusOf(error),
   );
-  if (error.retryAfterSeconds === undefined) return shown;
-  return { ...shown, headers: { ...shown.headers, 'retry-after': String(error.retryAfterSeconds) } };
+  return withRetryAfter(shown, error);
 }
 
 /** Returns the page that has a form, or the nearest one above a page: `/account/keys` for `/account/keys/rotate`. It has no parameters. */

@@ -91,15 +91,18 @@ test('A wrong code and a mistyped address of a sign-in are refused at their fiel
   expect(text).toContain(`The email to <strong>${ADA}</strong>`);
 });
 
-test('After five wrong codes the page leads to a new email, for the address that was typed.', async () => {
+test('A code that is typed too early is refused at its field, and after five wrong ones the page leads to a new email for the address.', async () => {
   const browser = new PlainBrowser(site.origin);
-  const type = async () => (await browser.post('/sign-in/code', { code: '1' })).text;
+  const post = () => browser.post('/sign-in/code', { code: '1' });
+  const type = async () => (await post()).text;
   await browser.post('/sign-in/email', { email: 'five@example.com' });
   for (const pause of ['1 second', '2 seconds', '4 seconds', '8 seconds']) {
     await type();
-    const early = await type();
-    expect(early).toContain('<h1>Please wait</h1>');
-    expect(early).toContain(`Wait ${pause} before you type the next code, or use the link in the email.`);
+    const { status, headers, text } = await post();
+    expect([status, headers.get('retry-after')]).toEqual([429, pause.slice(0, 1)]);
+    const reason = `Wait ${pause} before you type the next code, or use the link in the email.`;
+    expect(refusedInput(text)).toEqual({ name: 'code', value: '1', isFocused: true, reason });
+    expect(text).toContain('The email to <strong>five@example.com</strong>');
     site.people.passTime(8000);
   }
   const last = await type();

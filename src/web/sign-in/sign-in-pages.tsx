@@ -10,7 +10,7 @@ import { statusOf } from '../../http/response/problem.ts';
 import { addressCookie, attemptCookie, deviceCookie, nextCookie, passkeyCookie, sessionCookie } from '../cookies.ts';
 import { Field, Form, PasskeyForm } from '../form.tsx';
 import { nextPage } from '../next-page.ts';
-import { formPage } from '../page.tsx';
+import { formPage, withRetryAfter } from '../page.tsx';
 import { type Answer, jsonOf, type PageRequest, redirect } from '../page-request.ts';
 import { corrected, type RefusedForm } from '../posted-form.ts';
 import { PASSKEY_SCRIPT } from '../scripts.ts';
@@ -124,7 +124,7 @@ function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest, ref
 
 /** GET /sign-in/code. */
 function codePage({ address }: PageRequest, refused?: RefusedForm): Answer {
-  return formPage(
+  const page = formPage(
     'Check your email',
     <>
       <p>
@@ -156,6 +156,7 @@ function codePage({ address }: PageRequest, refused?: RefusedForm): Answer {
     </>,
     statusAfter(refused),
   );
+  return refused === undefined ? page : withRetryAfter(page, refused.error);
 }
 
 function statusAfter(refused: RefusedForm | undefined): number {
