@@ -145,10 +145,13 @@ function refusal(error: DomainError, path: string, email: string | undefined): A
         <a class="button primary" href={href}>
           {wayOn}
         </a>
-        <a class="button" href="/">
-          Start page
-        </a>
-        {email !== undefined && <Form action="/sign-out" button="Use another account" />}
+        {email === undefined ? (
+          <a class="button" href="/">
+            Start page
+          </a>
+        ) : (
+          <Form action="/sign-out" button="Use another account" />
+        )}
       </div>
     </div>,
     statusOf(error),

@@ -22,7 +22,7 @@ test.skipIf(!HAS_CHROMIUM)(
     const [key] = shown;
     expect(shown).toEqual([
       expect.stringMatching(/^br_live_\w+$/),
-      `curl -s -H "Authorization: Bearer ${key}" '${site.origin}/v1/coins'`,
+      `curl -s -H "Authorization: Bearer ${key}" \\\n'${site.origin}/v1/coins'`,
     ]);
     await page.getByRole('button', { name: /Copy the key/ }).click();
     await page.getByText('Copied').waitFor();

@@ -397,7 +397,7 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
     await using signedIn = await signedInWith('free');
     const { data, origin, issue, watched, page } = signedIn;
     await page.goto(`${origin}/view/btc/${SLUG}`);
-    await page.getByText(/Your tier, Free, lacks snapshots\. A tier with snapshots shows the heat map/).waitFor();
+    await page.getByText(/Your tier, Free, lacks snapshots\. A tier with snapshots shows books/).waitFor();
     await page.locator('.figures > :nth-child(2)').waitFor();
     expect(await page.locator('.notice a').allInnerTexts()).toEqual(['See the plans', 'See the market of the day']);
     expect(await complaintsOf(watched)).toEqual([]);

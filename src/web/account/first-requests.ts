@@ -5,11 +5,12 @@ import { firstCommands } from '../../http/docs/first-commands.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { WebDeps } from '../person-page.tsx';
 
-/** Commands for a key of a tier, one per line, with the first recorded coin that the tier grants. */
+/** Commands for a key of a tier, with the first recorded coin that the tier grants. Each address is on a line of its own: they are long. */
 export function firstRequests({ archive, service }: WebDeps, tier: Tier, key?: string): readonly string[] {
   const coins = recordedIn(archive);
   const coin = coins.find(({ symbol, recordedMarkets }) => recordedMarkets > 0 && grantsCoin(tier, symbol))?.symbol;
-  return firstCommands({ origin: service.publicUrl, tier, coin, ...(key !== undefined && { key }) });
+  const commands = firstCommands({ origin: service.publicUrl, tier, coin, ...(key !== undefined && { key }) });
+  return commands.map((command) => command.replace(/ (?=['"]http)/, ' \\\n'));
 }
 
 /** Empty while the archive cannot be read: a key that was just created has to be shown. */

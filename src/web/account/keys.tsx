@@ -60,11 +60,13 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
           {nameOf(revoked)} ({revoked.prefix}…) is revoked: requests with it are refused.
         </p>
       )}
-      <p class="quiet">
-        {countText(valid, 'valid key')}
-        {allowed !== Infinity && `, at most ${allowed}`}
-        {valid >= allowed ? '. Revoke a key to create another one.' : '. Open a key to rename, rotate or revoke it.'}
-      </p>
+      {keys.length > 0 && (
+        <p class="quiet">
+          {countText(valid, 'valid key')}
+          {allowed !== Infinity && `, at most ${allowed}`}
+          {valid >= allowed ? '. Revoke a key to create another one.' : '. Open a key to rename, rotate or revoke it.'}
+        </p>
+      )}
       <Table
         label="Keys"
         columns={[

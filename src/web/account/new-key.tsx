@@ -117,8 +117,8 @@ export function shownKeyPage(deps: WebDeps, person: Person, { apiKey, key }: Iss
     <>
       <div class="card new-key">
         <h2>{apiKey.name ?? 'Unnamed key'}</h2>
+        <p class="notice warn">Copy the key now: this page shows it once. If you lose it, rotate it.</p>
         <Copyable id="key" label="Copy the key" text={key} look="primary" />
-        <p>Copy the key now: this page shows it once. If you lose it, rotate it.</p>
       </div>
       <div class="card">
         <h2>Try it</h2>

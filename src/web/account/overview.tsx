@@ -73,7 +73,12 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
         <Figure
           name="Requests in 30 days"
           value={numberText(ofMonth.total.sum.requests)}
-          note={change ?? `${numberText(ofMonth.keys.length)} of ${numberText(keyIds.length)} keys used`}
+          note={
+            change ??
+            (keyIds.length === 0
+              ? 'no keys yet'
+              : `${numberText(ofMonth.keys.length)} of ${numberText(keyIds.length)} keys used`)
+          }
         />
       </div>
       {hasRequests && (
@@ -208,8 +213,8 @@ function FirstSteps({ hasKey, commands }: { readonly hasKey: boolean; readonly c
         <h2>Send a request</h2>
         <p>
           {commands.length > 1
-            ? 'Put your key into the first line. The other commands find the latest market with order books, and print its first two snapshots:'
-            : 'Put your key into the first line. The second line asks for the latest recorded market:'}
+            ? 'Put your key into the first line. The commands below it find the latest market with order books, and print its first two snapshots:'
+            : 'Put your key into the first line. The command below it asks for the latest recorded market:'}
         </p>
         <Copyable
           id="first-requests"
