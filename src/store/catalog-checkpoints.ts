@@ -9,7 +9,7 @@ import { holdFile } from './database-connection.ts';
 import { explained, isSystemError, systemSentence } from './database-errors.ts';
 import { readPacks, storePacks, tableBytes, tableOf } from './database-packs.ts';
 import { jsonOf } from './json-of.ts';
-import { objectIn, type StoredObjects } from './stored-objects.ts';
+import { objectIn, type StoredObjects, unlessUnreadable } from './stored-objects.ts';
 
 const FOLDER = 'checkpoints/';
 export const PARTS = 'parts/';
@@ -70,7 +70,8 @@ export async function writeCheckpoint(
   const { state, archiveId } = replica;
   using held = holdFile(replica.database.path);
   if (held === undefined || archiveId === undefined) return undefined;
-  const known = before === undefined ? undefined : tableOf(await parts.get(before.table));
+  // A table that is missing or damaged is not needed: all packs are compared then.
+  const known = before && (await parts.get(before.table).then(tableOf).catch(unlessUnreadable));
   const put: typeof parts.put = async (bytes) => {
     await mayWrite();
     return await parts.put(bytes);

@@ -106,13 +106,18 @@ export async function verifyPublication(bucket: Bucket, directory: string, isDee
   using parts = new StoredObjects(bucket, PARTS);
   await parts.load();
   let from: CatalogState | undefined;
+  let isComplete = false;
   for (const number of numbers) {
+    const problemsBefore = problems.length;
     const found = await noting(async () => await checkpointOf(bucket, number));
     if (found === undefined) continue;
     from ??= stateOf(found);
     const table = await noting(async () => await objectIn(bucket, parts.nameOf(found.table), found.table));
     const packs = table === undefined ? [] : tableOf(table).packs;
-    await inParallel(packs, (pack) => compare(parts, pack.sha256, pack.bytes, `the checkpoint ${number} needs it`));
+    await inParallel(packs, (pack) =>
+      compare(parts, pack.sha256, pack.bytes, `the checkpoint ${number} needs it: ${NEW_ONE}`),
+    );
+    isComplete ||= problems.length === problemsBefore;
   }
   let last = from?.number ?? 0;
   const names = new Set<string>();
@@ -126,7 +131,8 @@ export async function verifyPublication(bucket: Bucket, directory: string, isDee
     state = { number, digest: found === undefined ? '' : sha256Of(found.bytes) };
   }
   const totals = { files: 0, fileBytes: 0 };
-  if (from !== undefined) {
+  // Without a checkpoint that has all of its parts no replica can be made.
+  if (isComplete) {
     // Its age is not asked for.
     using follower = new CatalogFollower({ directory, bucket, log: () => undefined, monotonicMs: () => 0 });
     await follower.start();
@@ -135,12 +141,13 @@ export async function verifyPublication(bucket: Bucket, directory: string, isDee
     await inParallel(sealedIn(follower.replica.database), async ({ sha256, bytes, path }) => {
       totals.files += 1;
       totals.fileBytes += bytes;
-      await compare(files, sha256, bytes, `it is '${path}'`);
+      await compare(files, sha256, bytes, `it is '${path}': 'bookreel publish now' writes it`);
     });
   }
   return { number: last, objects: names.size, checkpoints: numbers.length, ...totals, problems };
 }
 
+const NEW_ONE = "'bookreel publish now --checkpoint' writes a whole one";
 const AGAIN = "nodes that need it continue after 'bookreel publish --checkpoint'";
 
 function* sealedIn(database: Database) {

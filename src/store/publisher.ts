@@ -226,8 +226,10 @@ export class Publisher implements AsyncDisposable {
     const { bucket } = this.#options;
     const number = (await checkpointNumbers(bucket)).at(-1) ?? 0;
     await Promise.all([this.#files.load(), this.#parts.load()]);
-    // A damaged one is not needed: the next checkpoint then has all parts.
-    this.#checkpoint = await checkpointOf(bucket, number).catch(() => undefined);
+    // A damaged one, or one whose parts are gone, is not needed: the next checkpoint then has all parts.
+    const checkpoint = await checkpointOf(bucket, number).catch(() => undefined);
+    const isWhole = checkpoint && [checkpoint.table, ...checkpoint.packs].every((sha256) => this.#parts.has(sha256));
+    this.#checkpoint = isWhole ? checkpoint : undefined;
     this.#database.write(() => this.#sql.enable.run(bucket.address));
     using stack = new DisposableStack();
     for (const database of [this.#database, this.replica.database]) stack.use(database.beginBulkChanges());

@@ -161,9 +161,29 @@ describe('a publisher', () => {
     const [name] = place.server.names('a/books/');
     place.server.objects.delete(name!);
     const { problems } = await verifyPublication(place.bucket(), place.newDirectory(), false);
-    expect(problems).toEqual([expect.stringMatching(/^'books\/[0-9a-f]{64}.db' is missing or has another size/)]);
+    expect(problems).toEqual([
+      expect.stringMatching(
+        /^'books\/[0-9a-f]{64}.db' is missing or has another size: it is '.*': 'bookreel publish now' writes it$/,
+      ),
+    ]);
     await place.publish();
     await expectSame(place);
+  });
+
+  test('writes a checkpoint where any part of the one before is missing or damaged', async () => {
+    await using place = await publishedPlace();
+    for (const name of place.server.names('a/parts/')) {
+      for (const bytes of [undefined, Buffer.from('damaged')]) {
+        if (bytes === undefined) place.server.objects.delete(name);
+        else place.server.objects.set(name, { ...place.server.objects.get(name)!, bytes });
+        const { problems } = await verifyPublication(place.bucket(), place.newDirectory(), false);
+        expect(problems).toEqual([expect.stringContaining(name.slice('a/'.length))]);
+        await using publisher = await place.publisher();
+        await publisher.publish();
+        if (bytes !== undefined) await publisher.writeCheckpoint();
+        await expectSame(place);
+      }
+    }
   });
 
   test('deletes a file when no market has had it for a day', async () => {
