@@ -4,7 +4,7 @@ import { SIGN_UP_POLICIES } from './account/sign-up.ts';
 import { parseCoin } from './domain/coin.ts';
 import { parseDuration } from './domain/duration.ts';
 import { isDomain, parseEmailAddress } from './domain/email-address.ts';
-import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
+import { type InstantMs, isInstant, parseInstant, wantedInstant } from './domain/instant.ts';
 import { INTERVAL_FORM, parseInterval } from './domain/interval.ts';
 import { isLoopback } from './domain/loopback.ts';
 import { LEVELS_MAX } from './domain/orderbook.ts';
@@ -551,7 +551,7 @@ export function instant(text: string): InstantMs {
   const instantMs = parseInstant(text);
   if (instantMs !== undefined && isInstant(instantMs)) return instantMs;
   throw new InvalidArgumentError(
-    'It must be Unix milliseconds, or an ISO 8601 date or time with Z or an offset, up to the year 9999.',
+    `It must be ${wantedInstant(text, 'Unix milliseconds, or an ISO 8601 date or time with Z or an offset, up to the year 9999')}.`,
   );
 }
 

@@ -57,6 +57,11 @@ export function parseInstant(text: string): InstantMs | undefined {
   return parsePlainInteger(text) ?? parseIso(text);
 }
 
+/** Completes `must be …` about a text that is no instant: `forms`, or what a text in an ISO form lacks. */
+export function wantedInstant(text: string, forms: string): string {
+  return ISO.test(text) ? 'a day and a time that exist, in the years 1970 to 9999' : forms;
+}
+
 /** Returns true if `value` is a whole millisecond between 1970 and the end of the year 9999, both inclusive. */
 export function isInstant(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= INSTANT_MAX_MS;

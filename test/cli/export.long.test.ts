@@ -413,7 +413,7 @@ describe('the content of an export', () => {
     [['--coin', ''], 'coin codes like btc,eth'],
     [['--tf', '5m,10m'], 'is invalid: it must be a list of these: 5m, 15m, 1h, 4h, 24h'],
     [['--from', 'yesterday'], 'is invalid: it must be Unix milliseconds'],
-    [['--from', '2026-02-30'], 'is invalid: it must be Unix milliseconds'],
+    [['--from', '2026-02-30'], 'is invalid: it must be a day and a time that exist'],
     [['--from', '2', '--to', '1'], '--from must not be later than --to'],
     [['--zstd', '--gzip'], "option '--zstd' cannot be used with option '--gzip'"],
     [['--market', ''], 'is invalid: it must be a conditionId or a slug'],

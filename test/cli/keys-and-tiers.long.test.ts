@@ -139,7 +139,7 @@ describe('key', () => {
     ['yesterday', 'ISO 8601'],
     ['253402300800000', 'up to the year 9999'],
     ['-1', 'Unix milliseconds'],
-    ['2026-02-30', 'ISO 8601'],
+    ['2026-02-30', 'a day and a time that exist'],
     ['', 'ISO 8601'],
   ])('create --as-of %j is refused', async (instant, reason) => {
     using directory = temporaryDirectory();

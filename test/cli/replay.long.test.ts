@@ -169,7 +169,7 @@ describe('bookreel replay', () => {
     ['a coin without markets', ['--coin', 'doge'], 1, 'no recorded market matches the selection'],
     ['an end before the beginning', ['--from', BEGUN, '--to', '2026-04-16T07:10:00Z'], 2, 'must end after'],
     ['a speed above the maximum', ['--speed', '1001'], 2, 'it must be a number from 0.1 to 1000, or max'],
-    ['a time that does not exist', ['--from', '2026-02-30'], 2, 'it must be Unix milliseconds, or an ISO 8601 date'],
+    ['a time that does not exist', ['--from', '2026-02-30'], 2, 'it must be a day and a time that exist'],
     ['another instant', ['--rebase', 'tomorrow'], 2, 'allowed choices are now'],
     ['another mode', ['--gaps', 'skip'], 2, 'allowed choices are disconnect, ignore'],
     ['another mode of books', ['--mirror', 'both'], 2, 'allowed choices are fresh, recorded'],

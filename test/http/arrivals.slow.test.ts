@@ -264,6 +264,15 @@ describe('asOfReceived', () => {
       `${MARKET}/snapshots?asOfReceived=soon`,
       'asOfReceived must be Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset',
     ],
+    [
+      `${MARKET}/snapshots?asOfReceived=2026-02-30`,
+      'asOfReceived must be a day and a time that exist, in the years 1970 to 9999',
+    ],
+    [
+      `${MARKET}/snapshots/at?ts=${START_MS},2026-04-31`,
+      'ts must be a day and a time that exist, in the years 1970 to 9999',
+    ],
+    [`${MARKET}/snapshots/at/1969-12-31`, 'ts must be a day and a time that exist, in the years 1970 to 9999'],
     [`${MARKET}/quotes?include=counts`, 'include must be receivedAt'],
     [`${MARKET}?include=receivedAt`, 'include must be counts'],
     [`${MARKET}/coverage?asOfReceived=${START_MS}`, 'asOfReceived is not a parameter of this path'],

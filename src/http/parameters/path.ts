@@ -3,7 +3,7 @@ import { Slug } from '../../domain/market.ts';
 import { PAGE_NAMES } from '../../manual/manual.ts';
 import { INSTANT_PATTERN } from './instant-pattern.ts';
 import { anyText, parameter } from './parameter.ts';
-import { TIME_FORMATS } from './query.ts';
+import { refusalOfInstant, TIME_FORMATS } from './query.ts';
 
 /** Every path parameter, by name. A key without the grant of the coin must not learn from a 400 that a name cannot exist. */
 export const PATH = {
@@ -11,7 +11,7 @@ export const PATH = {
   conditionId: parameter(anyText(Slug.pattern ?? ''), 'A market’s conditionId or slug. Case is ignored.'),
   ts: parameter(
     // In a path an instant is always text.
-    { read: parseInstant, refusal: `must be ${TIME_FORMATS}`, schema: { type: 'string', pattern: INSTANT_PATTERN } },
+    { read: parseInstant, refusal: refusalOfInstant, schema: { type: 'string', pattern: INSTANT_PATTERN } },
     `The instant: ${TIME_FORMATS}.`,
   ),
   page: parameter(

@@ -1,5 +1,5 @@
 import { HEAT_MAP_COLUMNS_DEFAULT, HEAT_MAP_COLUMNS_MAX } from '../../domain/heat-map.ts';
-import { type InstantMs, isInstant, parseInstant, parsePlainInteger } from '../../domain/instant.ts';
+import { type InstantMs, isInstant, parseInstant, parsePlainInteger, wantedInstant } from '../../domain/instant.ts';
 import { INTERVAL_FORM, INTERVAL_MS_MAX, INTERVAL_MS_MIN, parseInterval } from '../../domain/interval.ts';
 import { MARKET_SORTS } from '../../domain/market-sort.ts';
 import { MIDPOINT_MARKETS_MAX, MIDPOINTS_DEFAULT, MIDPOINTS_MAX } from '../../domain/midpoints.ts';
@@ -68,9 +68,13 @@ const FLAG: ParameterType<boolean> = {
 };
 const INSTANT: ParameterType<number> = {
   read: parseInstant,
-  refusal: `must be ${TIME_FORMATS}`,
+  refusal: refusalOfInstant,
   schema: { anyOf: [integer(0, Number.MAX_SAFE_INTEGER).schema, matching(ISO_PATTERN)] },
 };
+
+export function refusalOfInstant(text: string): string {
+  return `must be ${wantedInstant(text, TIME_FORMATS)}`;
+}
 
 /** The first and the last instant of a day or a month. */
 function readDate(text: string): { readonly fromMs: InstantMs; readonly toMs: InstantMs } | undefined {
@@ -309,6 +313,6 @@ function refusalOfInstants(text: string): string {
   const texts = text.split(',');
   if (text === '' || texts.length > INSTANTS_MAX)
     return `must be 1 to ${INSTANTS_MAX} instants with commas between them`;
-  const isTooLate = texts.every((each) => parseInstant(each) !== undefined);
-  return isTooLate ? 'must name no instant after the year 9999' : `must be ${TIME_FORMATS}`;
+  const refused = texts.find((each) => parseInstant(each) === undefined);
+  return refused === undefined ? 'must name no instant after the year 9999' : refusalOfInstant(refused);
 }
