@@ -60,7 +60,7 @@ export const WINDOW_COLUMNS: Columns<RecordedWindow> = (nowMs) => [
 export const GAP_COLUMNS: Columns<RecorderGap> = (nowMs) => [
   { heading: 'Window', cell: ({ slug }) => slug, class: 'nowrap' },
   { heading: 'Outcome', cell: ({ outcome }) => outcome ?? 'both' },
-  { heading: 'From', class: 'nowrap', cell: ({ fromMs }) => exactText(fromMs) },
+  { heading: 'From (UTC)', class: 'nowrap', cell: ({ fromMs }) => exactText(fromMs) },
   {
     heading: 'Length',
     class: 'nowrap',
@@ -146,9 +146,9 @@ export function recorderLooks(status: RecorderStatus): Readonly<Record<string, '
   };
 }
 
-/** `2026-11-22 18:40:10.324 UTC`. */
+/** `2026-11-22 18:40:10.324`, in UTC. */
 function exactText(atMs: InstantMs): string {
-  return formatInstant(atMs).replace('T', ' ').replace('Z', ' UTC');
+  return formatInstant(atMs).replace('T', ' ').replace('Z', '');
 }
 
 function ageText(nowMs: InstantMs, fromMs: InstantMs): string {
