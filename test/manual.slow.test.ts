@@ -62,7 +62,9 @@ describe('Every page of the manual has only the script that copies, and shows HT
       expect.stringMatching(/^<script type="module" src="\/assets\/copy-\w+\.js">$/),
     ]);
     expect(html).not.toMatch(/<[^>]*\son\w+=|javascript:/i);
-    expect(html.split('data-copy=').length).toBe(html.split('<pre').length);
+    expect(html.split('data-copy=').length).toBe(
+      html.replaceAll('<pre tabindex="0" class="output">', '').split('<pre').length,
+    );
     expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none';.* style-src 'self'/);
     expect(page.headers.get('content-security-policy')).toEndWith(
       "script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -161,7 +163,7 @@ test('A search of the manual finds every section that has all words, and repeats
   const sections = searchManual(PAGES, 'rate');
   const found = [...new Set(sections.map(({ page }) => page.name))];
   // The results are counted, and listed by page; the words are marked in texts only.
-  expect(results).toContain(`${sections.length} sections of ${found.length} pages with all of these words.`);
+  expect(results).toContain(`${sections.length} sections of ${found.length} pages with this word.`);
   expect([...results.matchAll(/<h2[^>]*><a href="\/docs\/([a-z-]+)">/g)].map(([, name]) => name!)).toEqual(found);
   const article = /<article.*<\/article>/s.exec(results)![0];
   const texts = (html: string) => html.split(/<[^>]*>/).join('\0');
@@ -179,7 +181,7 @@ test('A long page of the manual begins with links to all its parts, which exist;
     const anchors = [...list.matchAll(/href="#([^"]+)"/g)].map(([, anchor]) => anchor!);
     const outside = text.replaceAll(/^(`{3,}).*?^\1/gms, '');
     const headings = [...outside.matchAll(/^#{2,3} /gm)].length;
-    expect({ name, parts: anchors.length }).toEqual({ name, parts: headings < 4 ? 0 : headings });
+    expect({ name, parts: anchors.length }).toEqual({ name, parts: headings < 3 ? 0 : headings });
     for (const anchor of anchors) expect(html).toContain(` id="${anchor}"`);
     expect(new Set(anchors).size).toBe(anchors.length);
   }
@@ -329,6 +331,9 @@ test('Comments and quoted texts in the code of the manual have a look of their o
     'x # y',
     '{"t":"2026-01-08T10:31:40Z","say":"\\"a\\""}',
     'https://x.example // z',
+    'curl -H "A: b" \\',
+    '  "$URL/a" \\',
+    '  --flag',
   ];
   const html = manualPage('x', '', `# X\n\n\`\`\`sh\n${lines.join('\n')}\n\`\`\`\n`, false);
   const [, code = ''] = /<code id="code-1"[^>]*>(.*?)<\/code>/s.exec(html)!;
@@ -341,6 +346,9 @@ test('Comments and quoted texts in the code of the manual have a look of their o
     ['quiet', '# y'],
     ...['t', '2026-01-08T10:31:40Z', 'say', '\\&quot;a\\&quot;'].map((text) => ['text', `&quot;${text}&quot;`]),
     ['quiet', '// z'],
+    ['text', '&quot;A: b&quot;'],
+    // The first quotation mark is an element with the spaces before it.
+    ...['&quot;', '$URL/a&quot;'].map((text) => ['text', text]),
   ]);
   const text = code
     .replaceAll(/<[^>]*>/g, '')
@@ -348,4 +356,29 @@ test('Comments and quoted texts in the code of the manual have a look of their o
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>');
   expect(text.trim()).toBe(lines.join('\n'));
+});
+
+test('What a command prints has a look of its own in the manual, without a button that copies it.', () => {
+  const block = (language: string, text: string) => `\`\`\`${language}\n${text}\n\`\`\`\n\n`;
+  const html = manualPage(
+    'x',
+    '',
+    `# X\n\n${block('sh', 'run')}${block('text', "from 'a'")}Then:\n\n${block('text', 'next')}`,
+    false,
+  );
+  expect(html).toContain(`<pre tabindex="0" class="output"><code class="language-text">from 'a'\n</code></pre>`);
+  expect([...html.matchAll(/data-copy="#(code-\d)"/g)].map(([, id]) => id)).toEqual(['code-1', 'code-2']);
+  expect(html).toContain('<code id="code-2" class="language-text">next');
+});
+
+test('A result of a search begins with the sentence that has the word, or says that it does not.', () => {
+  const { audience, name, title, summary } = PAGES[0]!;
+  const lineOf = (text: string) =>
+    searchManual([{ audience, name, title, summary, text: `# T\n\n## Part\n\n${text}\n` }], 'Word')[0]!.line;
+  expect(lineOf('One sentence that\ngoes on. Another has the\nword. A third.')).toBe('Another has the word. A third.');
+  expect(lineOf('- An item that\n  has the word.')).toBe('An item that has the word.');
+  const long = lineOf(`${'many '.repeat(80)}word ${'more '.repeat(80)}`);
+  expect(long).toMatch(/^… many .* word .* more …$/);
+  expect(long.length).toBeLessThan(205);
+  for (const { line } of searchManual(PAGES, 'refund')) expect(line).not.toMatch(/^[a-z]/);
 });

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createKey } from '../../src/account/account-keys.ts';
+import { writeRecorderStatus } from '../../src/store/recorder-file.ts';
 import { NOW_MS } from '../support/archive.ts';
+import { troubledStatus } from '../support/recorder-status.ts';
 import { storeUsage } from '../web/seeded-usage.ts';
 import { type Site, startSite } from '../web/site.ts';
 import { HAS_CHROMIUM, openPage, type WatchedPage } from './chromium.ts';
@@ -54,6 +56,50 @@ describe.skipIf(!HAS_CHROMIUM)('the style of pages in a browser (needs Chromium,
     const clips = `[...document.querySelectorAll('.prose table:not(:has(tr > :nth-child(3))) thead')]
       .map((one) => getComputedStyle(one).clipPath)`;
     expect(new Set(await seen<string[]>('/docs/administration', 'phone', clips))).toEqual(new Set(['none']));
+    // Its line is as wide as those of the rows.
+    const widths = `[...document.querySelectorAll('.prose thead tr, .prose tbody td:last-child')]
+      .filter((one) => getComputedStyle(one).borderBottomWidth === '1px').map((one) => one.getBoundingClientRect().width)`;
+    expect(new Set(await seen<number[]>('/docs/manual', 'phone', widths)).size).toBe(1);
+  });
+
+  test('A command of the manual is whole on a desktop and on a phone, and no line of it is a backslash alone or empty.', async () => {
+    const cut = `[...document.querySelectorAll('.prose :is(.language-sh, .language-text)')]
+      .filter(({ parentElement: { scrollWidth, clientWidth } }) => scrollWidth > clientWidth).length`;
+    const lines = `(() => {
+      const range = document.createRange();
+      range.selectNodeContents(document.querySelector('.prose .language-sh'));
+      return Math.max(...[...range.getClientRects()].map(({ width }) => Math.round(width))) < document.querySelector('.prose pre').clientWidth
+        && new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom))).size;
+    })()`;
+    for (const path of ['/docs/manual', '/docs/recording', '/docs/replay', '/docs/bots']) {
+      for (const size of ['desktop', 'phone'] as const)
+        expect([path, size, await seen(path, size, cut)]).toEqual([path, size, 0]);
+    }
+    expect(await seen('/docs/manual', 'desktop', lines)).toBe(2);
+    expect(await seen('/docs/manual', 'phone', lines)).toBe(4);
+  });
+
+  test('A menu or a line that goes on is pale only where it does.', async () => {
+    const mask = (selector: string) =>
+      `getComputedStyle(document.querySelector('${selector}')).maskImage.replace(/\\s+/g, ' ')`;
+    expect(await seen('/docs/interface', 'desktop', mask('.menus'))).toStartWith('linear-gradient(rgb(0, 0, 0) calc');
+    expect(await seen('/docs/operations', 'desktop', mask('.menus'))).toStartWith('linear-gradient(rgba(0, 0, 0, 0)');
+    const wide = `[...document.querySelectorAll('.copyable pre')].filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)`;
+    const masks = `${wide}.map((one) => getComputedStyle(one).maskImage !== 'none')`;
+    expect(new Set(await seen<boolean[]>('/docs/mappings', 'phone', masks))).toEqual(new Set([true]));
+    const others = `[...document.querySelectorAll('.copyable pre')].filter((one) => !(${wide}).includes(one)).map((one) => getComputedStyle(one).maskImage)`;
+    expect(new Set(await seen<string[]>('/docs/mappings', 'phone', others))).toEqual(new Set(['none']));
+  });
+
+  test('A phone has the cells of the recorder within their cards.', async () => {
+    const { directory, nowMs } = site.people;
+    writeRecorderStatus(directory, troubledStatus(nowMs()));
+    const outside = `[...document.querySelectorAll('.stacked td')].filter((one) => {
+      const range = document.createRange();
+      range.selectNodeContents(one);
+      return range.getBoundingClientRect().right > one.closest('.stacked').getBoundingClientRect().right - 8;
+    }).map((one) => one.innerText)`;
+    expect(await seen('/admin/recorder', 'phone', outside)).toEqual([]);
   });
 
   test('The button that copies code is beside its lines, or above them on a phone, also where they scroll or are broken.', async () => {

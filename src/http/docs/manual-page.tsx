@@ -22,7 +22,7 @@ const TASKS: readonly (readonly [task: string, links: string])[] = [
 /** Options and days in code. */
 const UNBROKEN = /(?<![\w-])(?:--?[a-z][a-z-]*|\d{4}-\d\d-\d\d)/gi;
 /** A page of fewer parts has no list of them. */
-const PARTS_MIN = 4;
+const PARTS_MIN = 3;
 
 export interface ManualRequest {
   /** The name of a page, or `manual` for the list of pages. */
@@ -73,10 +73,11 @@ function foundIn(pages: readonly ManualPage[], search: string): string {
     });
     return `## [${title}](${name}.md)\n\n${lines.join('\n')}`;
   });
+  const words = /\S\s+\S/.test(search) ? 'all of these words' : 'this word';
   const count =
     found.length === 0
       ? 'No section has all of these words: search for fewer of them, or for a part of a word.'
-      : `${countText(found.length, 'section')} of ${countText(byPage.length, 'page')} with all of these words.`;
+      : `${countText(found.length, 'section')} of ${countText(byPage.length, 'page')} with ${words}.`;
   return `# Found in the manual\n\n${[count, ...byPage].join('\n\n')}\n`;
 }
 
@@ -118,6 +119,7 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
       /<blockquote>\s*<p><strong>(.*?)<\/strong><\/p>(.*?)<\/blockquote>/gs,
       '<details class="card fold"><summary>$1</summary>$2</details>',
     )
+    .replaceAll(/(?<=<\/pre>\s*)<pre>(?=<code class="language-text")/g, '<pre tabindex="0" class="output">')
     .replaceAll(/<pre><code(.*?)<\/pre>/gs, (_, code: string) => {
       blocks += 1;
       const id = `code-${blocks}`;
@@ -152,11 +154,19 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
   });
 }
 
-/** Code in HTML, in which comments and quoted texts have a look of their own, with the elements in them. */
+/**
+ * Code in HTML, in which comments and quoted texts have a look of their own, with the elements in them. A backslash at the end of a line stays
+ * beside the word before it, and the first character of a line beside the spaces before it.
+ */
 function highlighted(code: string): string {
-  return code.replaceAll(/(?<=^|[\s>])(?:#|\/\/) .*|&quot;(?:\\&quot;|.)*?&quot;|'[^'\n]*'/gm, (token) =>
+  const coloured = code.replaceAll(/(?<=^|[\s>])(?:#|\/\/) .*|&quot;(?:\\&quot;|.)*?&quot;|'[^'\n]*'/gm, (token) =>
     /^[#/]/.test(token) ? `<i class="quiet">${token}</i>` : `<i class="text">${token}</i>`,
   );
+  return coloured
+    .replaceAll(/ \\$/gm, '<span class="nowrap">$&</span>')
+    .replaceAll(/(?<=\n)( +)(<i [^>]*>)?(&[#\w]+;|[^<\s])/g, (_, spaces: string, start = '', first: string) => {
+      return `<span class="nowrap">${spaces}${start}${first}${start && '</i>'}</span>${start}`;
+    });
 }
 
 /** Links to the pages before and after a page, in the order of the lists. */
