@@ -13,7 +13,7 @@ describe('refusals are pages where a browser asks', () => {
 
   const REFUSALS: readonly (readonly [path: string, method: string, status: number, title: string, text: string])[] = [
     ['/no-such-page', 'GET', 404, 'Not found', 'There is no page at this address.'],
-    ['/docs/no-such-page', 'GET', 404, 'Not found', '<a href="/docs/manual">/docs/manual</a> lists its pages.'],
+    ['/docs/no-such-page', 'GET', 404, 'Not found', '<p>The manual has no such page.</p>'],
     ['/view/btc/a%20b', 'GET', 404, 'Not found', '<a href="/view">/view</a> lists the markets.'],
     ['/pricing', 'DELETE', 405, 'Method not allowed', 'This path is read-only: use one of GET, HEAD'],
     ['/%zz', 'GET', 400, 'Malformed request', ''],

@@ -13,12 +13,14 @@ export function refusalPage(problem: Problem, path: string, hasAccounts: boolean
   const { title, status, detail, requestId } = problem;
   const isOfManual = status === 404 && MANUAL.test(path);
   const [href, wayOn] = isOfManual ? [manualPath(), 'Go to the manual'] : ['/', 'Go to the start page'];
+  // The button leads there.
+  const said = isOfManual ? detail.replace(`: ${href} lists its pages`, '') : detail;
   const reason = (
     <div class="card empty">
       <div class="status">{status}</div>
       <h1>{title}</h1>
       <p>
-        {`${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
+        {`${said.charAt(0).toUpperCase()}${said.slice(1)}.`
           .split(PATH)
           .map((part, nth) => (nth % 2 === 1 ? <a href={part}>{part}</a> : part))}
       </p>
