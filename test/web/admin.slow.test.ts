@@ -30,7 +30,7 @@ test('A running server uses every change by an admin with the next request.', as
     await command('key', 'create', '--account', 'ada@example.com', '--json', '--tier', 'free'),
   ) as { id: string; key: string };
   await command('key', 'set', adas, '--tier', 'account');
-  const [, account] = /href="\/admin\/accounts\/(\d+)">ada@/.exec((await admin.open('/admin/accounts')).text)!;
+  const [, account] = /href="\/admin\/accounts\/(\d+)">ada<wbr\/>@/.exec((await admin.open('/admin/accounts')).text)!;
   const change = async (path: string, fields: Readonly<Record<string, string>>) => {
     const { status } = await admin.post(`/admin${path}`, { account: account!, ...fields });
     expect([path, status]).toEqual([path, 303]);

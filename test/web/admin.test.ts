@@ -125,13 +125,11 @@ describe('The pages of administration', () => {
     }
   });
 
-  test('A long address is a link with the whole address as its title, and so is read.', async () => {
+  test('A long address is a link with the whole address, which is broken before its @ if it has to be.', async () => {
     const email = 'a-rather-long-name-of-a-desk@strategies.example';
     account(email);
     const { text } = await admin.open(`/admin/accounts?search=${email}`);
-    expect(text).toMatch(
-      new RegExp(`class="hash" title="${email}"><span class="start">a-[^<]*@[^<]*</span>es.example`),
-    );
+    expect(text).toContain('>a-rather-long-name-of-a-desk<wbr/>@strategies.example</a>');
     expect(rowsOf(text, 'Accounts')[0]!.Account).toBe(email);
   });
 

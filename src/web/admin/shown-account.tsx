@@ -5,17 +5,9 @@ import type { Filter } from '../list.tsx';
 
 export const ACCOUNTS_PATH = '/admin/accounts';
 
-/** A longer address is shown without its middle, as a hash. */
-const ADDRESS_CHARS = 32;
-
-/** A link to the page of an account, which says its address. */
+/** A link to the page of an account, which says its address. It is broken before its @ if it has to be. */
 export function AccountLink({ id, email = '' }: { readonly id: number; readonly email: string | undefined }) {
-  const start = email.length > ADDRESS_CHARS && email.slice(0, -10);
-  return (
-    <a href={`${ACCOUNTS_PATH}/${id}`} {...(start && { class: 'hash', title: email })}>
-      {start ? [<span class="start">{start}</span>, email.slice(-10)] : email}
-    </a>
-  );
+  return <a href={`${ACCOUNTS_PATH}/${id}`}>{email.split(/(?=@)/).map((part, nth) => [nth > 0 && <wbr />, part])}</a>;
 }
 
 /** The state of an account: active, disabled or deleted. */
