@@ -23,6 +23,16 @@ const COLOURS = `(() => {
   }
   return [...counts].filter(([, count]) => count > 200).map(([colour]) => colour).sort();
 })()`;
+/** The colours of the highest line of the chart's grid, from its first interval to its last. */
+const GRID = `(() => {
+  const { width, height } = document.querySelector('.plot canvas');
+  const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+  copy.drawImage(document.querySelector('.plot canvas'), 0, 0);
+  for (let y = 0; y < height; y += 1) {
+    const row = copy.getImageData(100, y, width - 130, 1).data;
+    if (row[3] !== 0) return [...new Set(Array.from({ length: row.length / 4 }, (_, x) => row.slice(4 * x, 4 * x + 4).join()))];
+  }
+})()`;
 const LIGHT = ['15,118,110', '37,99,235'];
 const DARK = ['45,212,191', '96,165,250'];
 
@@ -69,6 +79,9 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
     await page.goto(`${server.origin}/account/usage`);
     await until(page, has(LIGHT.slice(0, 1)));
     expect(await page.evaluate<string[]>(COLOURS)).not.toContain(LIGHT[1]);
+    // The bar of today is pale, and the grid goes on above it.
+    expect(await page.evaluate<string[]>(COLOURS)).toContain('159,200,197');
+    expect(await page.evaluate<string[]>(GRID)).toHaveLength(1);
     await page.locator('.tabs label:has-text("By key")').click();
     await until(page, has(LIGHT));
     await page.emulateMedia({ colorScheme: 'dark' });

@@ -90,7 +90,8 @@ export class UsagePlot {
       series: [
         {},
         ...this.#series.toReversed().map(({ color }) => ({
-          fill: fills[`series-${color}`]!,
+          fill: (plot: uPlot) =>
+            paleFrom(plot, fills[`series-${color}`]!, surface, data.isLastOpen ? last - half : Infinity),
           width: 0,
           paths: bars,
           points: { show: false },
@@ -98,7 +99,6 @@ export class UsagePlot {
       ],
       hooks: {
         setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)],
-        draw: data.isLastOpen ? [(plot) => fade(plot, last - half, surface)] : [],
       },
     };
   }
@@ -108,13 +108,25 @@ export class UsagePlot {
   }
 }
 
-/** Makes what is right of an instant pale: it is not over yet. */
-function fade({ ctx, bbox, valToPos }: uPlot, from: number, colour: string): void {
-  const left = valToPos(from, 'x', true);
-  ctx.globalAlpha = 0.6;
-  ctx.fillStyle = colour;
-  ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
-  ctx.globalAlpha = 1;
+/** A colour that is pale, on this ground, right of an instant: that part is not over yet. What is behind a bar does not show through. */
+function paleFrom(
+  { ctx, bbox, valToPos }: uPlot,
+  colour: string,
+  ground: string,
+  from: number,
+): CanvasGradient | string {
+  if (from === Infinity) return colour;
+  const { left, width } = bbox;
+  const at = Math.min(Math.max((valToPos(from, 'x', true) - left) / width, 0), 1);
+  const fill = ctx.createLinearGradient(left, 0, left + width, 0);
+  const pale = `color-mix(in srgb, ${colour} 40%, ${ground})`;
+  for (const [stop, shown] of [
+    [0, colour],
+    [at, colour],
+    [at, pale],
+  ] as const)
+    fill.addColorStop(stop, shown);
+  return fill;
 }
 
 const [DAY, HOUR] = [86_400, 3600];
