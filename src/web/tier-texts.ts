@@ -33,14 +33,9 @@ export function byPrice(tiers: readonly Tier[]): Tier[] {
   return tiers.toSorted((one, other) => price(one) - price(other));
 }
 
-/** `btc, eth`, or `all`. */
-export function grantedText(granted: readonly string[] | undefined): string {
-  return granted?.join(', ') ?? 'all';
-}
-
 /** `BTC, ETH`, or `All`. */
 export function coinsText({ coins }: Tier): string {
-  return coins === undefined ? 'All' : grantedText(coins).toUpperCase();
+  return coins?.join(', ').toUpperCase() ?? 'All';
 }
 
 /** The name of a tier, even if it is retired. */

@@ -6,7 +6,7 @@ import { type Person, personPage, posted, type WebDeps } from '../person-page.ts
 import { type RefusedForm, refusedForm } from '../posted-form.ts';
 import { type Column, Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
-import { coinsText, grantedText, priceText, TERM } from '../tier-texts.ts';
+import { coinsText, priceText, TERM } from '../tier-texts.ts';
 import { coinsToChoose, NEW_TIER_FIELDS, TierForm, tierOf } from './tier-form.tsx';
 
 export const TIERS_PATH = '/admin/tiers';
@@ -55,7 +55,8 @@ export async function tierList(
         </>
       )}
       <p class="quiet">
-        The lowest tier comes first. An account that was given several has the highest of them. Prices are for 30 days.
+        The lowest tier comes first. An account that was given several has the highest of them. Customers see the tiers
+        by price. Prices are for 30 days.
       </p>
       <Table label="Tiers" columns={columns(counts)} rows={[...catalog, ...retired]} empty="There are no tiers." />
     </>,
@@ -83,7 +84,7 @@ function columns({ accounts, keys }: TierCounts): Column<Tier>[] {
       },
     },
     { heading: 'Coins', class: 'nowrap', cell: coinsText },
-    { heading: 'Routes', class: 'most', cell: ({ routes }) => grantedText(routes) },
+    { heading: 'Routes', class: 'most', cell: ({ routes }) => routes?.join(', ') ?? 'All' },
     {
       heading: 'Per minute',
       class: 'number nowrap',
