@@ -20,9 +20,11 @@ export function bytesText(bytes: number, isOfColumn = false): string {
   return `${isOfColumn && power > 0 ? digits : Number(digits)} ${UNITS[power]}`;
 }
 
-/** `9999.9998…` for `9999.999848322348`: four decimals after the first that are zeros, and a sign that more follow. */
+/** `9,999.9998` for `9999.999848322348`: four decimals, cut and not rounded; more only if all of the four would be zeros. */
 export function cutDecimal(decimal: string): string {
-  return decimal.replace(/(\.0*\d{4})\d+$/, '$1…');
+  return decimal
+    .replace(/(\.(?:0{4}0*[1-9]|(?!0{4})\d{4}))\d+$/, '$1')
+    .replace(/^\d+/, (whole) => BigInt(whole).toLocaleString('en-US'));
 }
 
 /** `9 min 59 s`. */

@@ -22,10 +22,11 @@ test('In a column, bytes have three digits from 1 kB on, also zeros.', () => {
 });
 
 test.each([
-  ['9999.999848322348', '9999.9998…'],
-  ['0.000001234567', '0.000001234…'],
+  ['9999.999848322348', '9,999.9998'],
+  ['0.000001234567', '0.000001'],
   ['0.0123', '0.0123'],
-  ['10000', '10000'],
+  ['0.00008', '0.00008'],
+  ['10000', '10,000'],
 ])('The balance %s is shown as %s, cut and not rounded.', (balance, text) => {
   expect(cutDecimal(balance)).toBe(text);
 });
