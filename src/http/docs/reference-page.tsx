@@ -46,7 +46,6 @@ const STYLE = `
     --scalar-sidebar-search-background: var(--surface);
     --scalar-sidebar-search-border-color: var(--line);
   }
-  body .bar { padding-inline: 1.25rem; }
   #reference .introduction-section { padding-top: 2rem; }
   #reference h1.section-header-label::after { content: " API"; }
   #reference .section-header + .custom-scroll { display: none; }
