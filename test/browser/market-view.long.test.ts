@@ -187,6 +187,50 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     expect(await complaintsOf(watched)).toEqual([]);
   });
 
+  test('No number of a ladder is broken or leaves its column, also with ten million shares at prices of four decimals, on a desktop and on a phone.', async () => {
+    const file = join(directory.path, 'large.ndjson');
+    const large = { slug: 'btc-large', conditionId: `0x${'a'.repeat(64)}`, clobTokenIds: ['101', '102'] };
+    const levelsOf = (prices: readonly number[], size: number) => prices.map((price) => ({ price, size }));
+    const sides = {
+      bids: levelsOf([0.9985, 0.9984, 0.9983, 0.9982, 0.9981, 0.998, 0.9979, 0.9978, 0.9977, 0.9976], 1_068_445.67),
+      asks: levelsOf([0.9986, 0.9987], 12_345_678.91),
+    };
+    const books = ['up', 'down'].map((outcome) =>
+      sampleSnapshot({ conditionId: large.conditionId, outcome, ...sides }),
+    );
+    writeFileSync(file, [sampleMarket(large), ...books].map((record) => `${JSON.stringify(record)}\n`).join(''));
+    await outputOf(['import', file, '--data', data]);
+    await using watched = await openPage();
+    const { page } = watched;
+    // Numbers with their lines, those that leave their cell, and tables that are wider than their card.
+    const seen = `({
+      numbers: [...document.querySelectorAll('.ladder :is(.bid, .ask) > *')].map((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        const lines = new Set([...range.getClientRects()].map(({ top }) => top)).size;
+        const [text, place] = [range, cell].map((one) => one.getBoundingClientRect());
+        return [cell.textContent, lines, text.left >= place.left && text.right <= place.right];
+      }),
+      wide: [...document.querySelectorAll('.ladders')].some(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth),
+    })`;
+    for (const width of [1280, 1025, 375, 360]) {
+      await page.setViewportSize({ width, height: 812 });
+      await openMarket(page, `${server.origin}/view/btc/btc-large?outcome=both`, 'server');
+      await page.locator('.ladder .bid').first().waitFor();
+      const { numbers, wide } = await page.evaluate<{
+        numbers: readonly (readonly [text: string, lines: number, isInside: boolean])[];
+        wide: boolean;
+      }>(seen);
+      expect(numbers.map(([text]) => text)).toEqual(
+        expect.arrayContaining(['0.9986', '24,691,357.82', '10,684,456.70']),
+      );
+      expect(numbers.filter(([, lines, isInside]) => lines !== 1 || !isInside)).toEqual([]);
+      expect(wide, `${width} px`).toBe(false);
+      expect(await overflowing(page)).toEqual([]);
+    }
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+
   test('A search that finds only markets without books has their values within the rows, also on a phone, and nothing beside its title.', async () => {
     await using watched = await openPage();
     const { page } = watched;
