@@ -27,6 +27,7 @@ import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
 import { auditSentence } from '../web/audit-sentence.ts';
 import { pricingSite } from '../web/pricing.tsx';
+import { signedInBy } from '../web/signed-in.ts';
 import { viewSite } from '../web/view/view-site.ts';
 import { viewTokensOf } from '../web/view/view-token.ts';
 import { accountSettings } from './account-settings.ts';
@@ -374,6 +375,7 @@ async function listenUntilStopped(
       return all;
     },
     hasAccounts: site !== undefined || node !== undefined,
+    emailOf: site && ((request) => signedInBy(request, site.service)?.account.email),
   });
   const deleted = new DeletedAccounts(served.registry, served.activity);
   const deletions = new LoggedDeletions(served.registry, log);

@@ -72,6 +72,8 @@ export interface AppDeps {
   readonly pages?: (addresses: ClientAddresses, rateLimit: RateLimit, picture: MarketPicture | undefined) => Elysia;
   /** True if `pages` includes the pages of accounts: other pages link to them. */
   readonly hasAccounts?: boolean;
+  /** The address of the person whose browser sent a request; undefined: nobody is signed in in it. Left out: in no browser. */
+  readonly emailOf?: ((request: Request) => string | undefined) | undefined;
   /** The tools for agents, at /mcp. Left out: there is no such path. */
   readonly mcp?: ((deps: McpDeps) => Elysia) | undefined;
   /** The admissions of requests that nodes send on, and the routes for nodes. Left out: there are no nodes. */
@@ -201,6 +203,7 @@ export function createApp(appDeps: AppDeps) {
         isDraining,
         notReady: node?.notReady,
         hasAccounts,
+        emailOf: appDeps.emailOf,
         picture,
         ...(replay && { home: replayHome(version, replay) }),
       }),

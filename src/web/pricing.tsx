@@ -7,8 +7,8 @@ import { publicPageHeaders } from '../http/pages/page-headers.ts';
 import { respond } from '../http/response/response.ts';
 import type { Registry } from '../store/registry.ts';
 import { priceToken } from './account/buy-form.tsx';
-import { cookiesOf } from './cookies.ts';
 import type { WebDeps } from './person-page.tsx';
+import { signedInBy } from './signed-in.ts';
 import { AskOperator, compared, HowToAsk, HowToPay, TierCard } from './tier-card.tsx';
 
 interface PricingDeps extends Pick<WebDeps, 'contact' | 'nowMs'> {
@@ -24,7 +24,7 @@ export function pricingSite({ registry, billing, contact, service, nowMs }: Pric
   const tokens = billing?.chains.flatMap((chain) => chain.tokens.map((token) => priceToken({ chain, token })));
   const hasAccounts = service !== undefined;
   return new Elysia({ name: 'pricing', detail: { hide: true } }).get('/pricing', ({ request, set }) => {
-    const account = service?.sessions.find(cookiesOf(request, service.publicUrl).session)?.account;
+    const account = service && signedInBy(request, service)?.account;
     const { listed, ownTier } = registry.database.readShared(() => ({
       listed: registry.tiers.list(),
       ownTier: account && registry.accountTiers.at(account.id, nowMs()).tier.id,

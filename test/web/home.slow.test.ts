@@ -137,6 +137,26 @@ test('Home has a way for visitors, customers and operators each, and a button th
   for (const path of foot) expect((await fetch(site.origin + path)).status, path).toBe(200);
 });
 
+test('Home leads a person who is signed in to the recordings, their keys and the overview, names them, and stores nothing.', async () => {
+  await using site = startSite();
+  await importRecords(site.archive, records(1, 'btc', 2));
+  const ada = await site.signedIn('ada@example.com');
+  const response = await ada.open('/', { accept: 'text/html' });
+  const actions = [...response.text.split('<figure')[0]!.matchAll(/<a class="button[^"]*" href="([^"]+)">([^<]+)/g)];
+  expect(actions.map(([, href, name]) => [href, name])).toEqual([
+    ['/view', 'See the recordings'],
+    ['/account/keys', 'Your keys'],
+    ['/account', 'Overview'],
+  ]);
+  expect(response.text).toContain('ada@example.com');
+  expect(response.text).toContain('Take one of <a href="/account/keys">your keys</a>');
+  expect(response.text).not.toMatch(/Get a key|\/sign-in/);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  // Also the button in the menu of the account works.
+  expect(response.headers.get('content-security-policy')).toContain("form-action 'self'");
+  expect(await home(site)).toContain('Get a key');
+});
+
 test.each<readonly [string | undefined, number]>([
   ['mailto:sales@example.com', 3],
   ['https://example.com/contact?about=prices', 3],

@@ -5,6 +5,7 @@ import { createApp } from '../../src/http/app.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { SampleMarkets } from '../../src/store/sample-markets.ts';
 import { pricingSite } from '../../src/web/pricing.tsx';
+import { signedInBy } from '../../src/web/signed-in.ts';
 import { accountSite } from '../../src/web/site.tsx';
 import { viewSite } from '../../src/web/view/view-site.ts';
 import { viewTokensOf } from '../../src/web/view/view-token.ts';
@@ -62,6 +63,7 @@ export function startSite(
       return all;
     },
     hasAccounts: true,
+    emailOf: (request) => signedInBy(request, service)?.account.email,
   });
   // A loaded machine may need longer than the default of 10 s, and fetch would ask again on another connection.
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false, idleTimeout: 120 });

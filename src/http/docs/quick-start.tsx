@@ -36,6 +36,8 @@ interface QuickStart {
   /** Undefined while the archive cannot be read. */
   readonly recorded: Recorded | undefined;
   readonly hasAccounts: boolean;
+  /** The address of the person who is signed in; undefined: nobody is. */
+  readonly email: string | undefined;
 }
 
 /** An example of a request, and the most of its answer. */
@@ -49,7 +51,7 @@ export const SAMPLE = {
 };
 
 /** The page at `/`: a recorded market, how to get a key, commands to paste, and ways for each kind of reader. It names no market of this service: keys are needed for them. */
-export function quickStartPage({ version, origin, recorded, hasAccounts }: QuickStart): string {
+export function quickStartPage({ version, origin, recorded, hasAccounts, email }: QuickStart): string {
   const [free, starter] = DEFAULT_TIERS as [Tier, Tier];
   const example =
     recorded === undefined ? { coin: 'btc', tier: starter, keyTier: hasAccounts ? free : starter } : recorded.example;
@@ -66,14 +68,13 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
             <code>asOf</code> no answer has anything later: a backtest cannot look ahead.
           </p>
           <p class="row">
-            {hasAccounts && (
-              <a class="button primary" href="/account/keys/new">
-                Get a key
-              </a>
-            )}
-            <a class="button" href="/view">
-              See the recordings
-            </a>
+            {(email === undefined ? VISITOR_ACTIONS : PERSON_ACTIONS)
+              .filter(([href]) => hasAccounts || !OF_ACCOUNTS.test(href))
+              .map(([href, name], nth) => (
+                <a key={href} class={nth === 0 && hasAccounts ? 'button primary' : 'button'} href={href}>
+                  {name}
+                </a>
+              ))}
           </p>
         </div>
       </div>
@@ -87,13 +88,17 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
           <samp>{SAMPLE.answer.join('\n')}</samp>
         </p>
       </section>
-      <Ways hasAccounts={hasAccounts} />
+      <Ways hasAccounts={hasAccounts} isSignedIn={email !== undefined} />
       <h2>Start</h2>
       <ol class="steps">
         <li class="card">
-          <h2>Get a key</h2>
+          <h2>{email === undefined ? 'Get a key' : 'Take a key'}</h2>
           <p>
-            {hasAccounts ? (
+            {email !== undefined ? (
+              <>
+                Take one of <a href="/account/keys">your keys</a>, or <a href="/account/keys/new">create one</a>.
+              </>
+            ) : hasAccounts ? (
               <>
                 Create one in <a href="/account">your account</a>.
               </>
@@ -111,11 +116,23 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
       <p class="quiet small">Version {version}</p>
     </>
   );
-  return htmlDocument({ title: 'bookreel', hasAccounts, scripts: [COPY_SCRIPT], children });
+  return htmlDocument({ title: 'bookreel', hasAccounts, email, scripts: [COPY_SCRIPT], children });
 }
 
+type Links = readonly (readonly [href: string, name: string])[];
+
 const OF_ACCOUNTS = /^\/(?:account|sign-in)/;
-const WAYS: Readonly<Record<string, readonly (readonly [href: string, name: string])[]>> = {
+/** What a visitor, and a person who is signed in, can do next. */
+const VISITOR_ACTIONS: Links = [
+  ['/account/keys/new', 'Get a key'],
+  ['/view', 'See the recordings'],
+];
+const PERSON_ACTIONS: Links = [
+  ['/view', 'See the recordings'],
+  ['/account/keys', 'Your keys'],
+  ['/account', 'Overview'],
+];
+const WAYS: Readonly<Record<string, Links>> = {
   'New here?': [
     [manualPath(), 'The manual: what is recorded, and how it is served'],
     ['/pricing', 'Pricing'],
@@ -134,7 +151,7 @@ const WAYS: Readonly<Record<string, readonly (readonly [href: string, name: stri
 };
 
 /** Links for visitors, customers and operators. */
-function Ways({ hasAccounts }: { readonly hasAccounts: boolean }) {
+function Ways({ hasAccounts, isSignedIn }: { readonly hasAccounts: boolean; readonly isSignedIn: boolean }) {
   return (
     <div class="cards">
       {Object.entries(WAYS).map(([heading, links]) => (
@@ -143,7 +160,7 @@ function Ways({ hasAccounts }: { readonly hasAccounts: boolean }) {
           <ul>
             {heading === 'Customers' && <ApiLinks />}
             {links
-              .filter(([href]) => hasAccounts || !OF_ACCOUNTS.test(href))
+              .filter(([href]) => (hasAccounts || !OF_ACCOUNTS.test(href)) && !(isSignedIn && href === '/sign-in'))
               .map(([href, name]) => (
                 <li key={href}>
                   <a href={href}>{name}</a>

@@ -7,7 +7,7 @@ import type { Archive } from '../../store/archive.ts';
 import type { Registry } from '../../store/registry.ts';
 import { described, orNull, PAGE_HEADERS, Text } from '../openapi/described.ts';
 import { manualPath } from '../pages/manual-menu.tsx';
-import { copyPageHeaders } from '../pages/page-headers.ts';
+import { copyPageHeaders, personalPageHeaders } from '../pages/page-headers.ts';
 import { originOf } from '../request-origin.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
@@ -27,6 +27,8 @@ export interface SiteDeps {
   /** The page at `/`. Left out: the page of a service. */
   readonly home?: HomePage;
   readonly hasAccounts: boolean;
+  /** As AppDeps has it. */
+  readonly emailOf?: ((request: Request) => string | undefined) | undefined;
 }
 
 /** The answer at `/`: a page for people, JSON for programs. */
@@ -114,13 +116,14 @@ export function siteController(deps: SiteDeps) {
 
 /** The overview of a service. Has no coins if the database cannot answer. */
 function serviceHome(deps: SiteDeps): HomePage {
-  const { version, hasAccounts } = deps;
+  const { version, hasAccounts, emailOf } = deps;
   const answer = (request: Request, set: ResponseSettings) => {
     const vary = { vary: 'Accept' };
     const recorded = recordedIn(deps);
     if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version, recorded), vary);
-    const page = quickStartPage({ version, origin: originOf(request), recorded, hasAccounts });
-    return respond(set, page, { ...copyPageHeaders(), ...vary });
+    const email = emailOf?.(request);
+    const page = quickStartPage({ version, origin: originOf(request), recorded, hasAccounts, email });
+    return respond(set, page, { ...(email === undefined ? copyPageHeaders() : personalPageHeaders()), ...vary });
   };
   return { answer, schema: Home, isExample: true };
 }

@@ -14,8 +14,8 @@ import type { KeyHolder } from '../../store/key-directory.ts';
 import type { KeySecret } from '../../store/key-secret.ts';
 import type { Registry } from '../../store/registry.ts';
 import type { SampleMarkets } from '../../store/sample-markets.ts';
-import { cookiesOf } from '../cookies.ts';
 import { refuseForeignForm } from '../posted-form.ts';
+import { signedInBy } from '../signed-in.ts';
 
 export interface ViewTokenDeps {
   readonly tokens: ViewTokens;
@@ -84,7 +84,7 @@ function sampleResource({ samples, nowMs }: ViewTokenDeps, { tier }: KeyHolder) 
 function ownerOf(deps: ViewTokenDeps, context: RequestContext) {
   const { service, registry, nowMs } = deps;
   const { request } = context;
-  const person = service.sessions.find(cookiesOf(request, service.publicUrl).session);
+  const person = signedInBy(request, service);
   if (person !== undefined) {
     refuseForeignForm(request, service.publicUrl);
     const { id: session, accountId: account } = person.session;
