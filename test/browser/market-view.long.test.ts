@@ -155,6 +155,16 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       instant: '07:11:05.000',
       layers: ['midpoint'],
     });
+    // Links to the markets beside it say which ones they are.
+    await page.locator('.market-nav a:text-is("Next ›")').waitFor();
+    expect(
+      await page.evaluate<unknown>(
+        "[...document.querySelectorAll('.market-nav a[title]')].map(({ innerText, title }) => [innerText, title])",
+      ),
+    ).toEqual([
+      ['‹ Previous', expect.stringMatching(/^BTC 5m, 8 Jan 2026, .* UTC$/)],
+      ['Next ›', expect.stringMatching(/^BTC 5m, .* UTC$/)],
+    ]);
     expect(await written()).toContain('no book recorded');
     // The recorded time is stated once: the shown time is a little longer.
     expect((await written()).filter((text) => / s of 300 s$/.test(text))).toEqual([]);
