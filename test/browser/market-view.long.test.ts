@@ -103,6 +103,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
         title: document.querySelector('.bare .empty h2').innerText,
         saysWhy: document.querySelector('.why').checkVisibility(),
         nearest: [...document.querySelectorAll('.bare .empty .row')].map(({ innerText }) => innerText),
+        mainWays: [...document.querySelectorAll('.bare .empty .row a')].filter((one) => getComputedStyle(one).backgroundColor !== 'rgba(0, 0, 0, 0)').length,
         hasExport: document.querySelector('[popovertarget=export]').checkVisibility(),
         links: [...document.querySelectorAll('.market-nav a')].map(({ innerText }) => innerText),
       })`),
@@ -111,6 +112,8 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       title: 'No book is recorded',
       hasExport: false,
       saysWhy: true,
+      // The first one looks like the way on.
+      mainWays: 1,
       nearest: [
         expect.stringMatching(/^BTC 5m, 8 Jan 2026, .* UTC\s+\d+ days earlier$/),
         expect.stringMatching(/^BTC 5m, .* UTC\s+\d+ days later$/),
