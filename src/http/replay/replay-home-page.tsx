@@ -264,8 +264,12 @@ function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly
         isCard={false}
         facts={{
           Clients: <span data-fact="clients">{clients}</span>,
-          ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
-          'Traded now': <ul data-fact="pages">{pages.length === 0 ? <li>none</li> : pages.map(PageLink)}</ul>,
+          ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n')}</code> }),
+          'Traded now': (
+            <ul id={isFirst ? 'traded' : undefined} data-fact="pages">
+              {pages.length === 0 ? <li>none</li> : pages.map(PageLink)}
+            </ul>
+          ),
           'Replay ID': <code>{id}</code>,
         }}
       />

@@ -24,7 +24,7 @@ async function follow(): Promise<void> {
   if (replays.map(keyOf).join() !== cards.map(({ dataset }) => dataset.replay).join()) return location.reload();
   for (const [index, { now, from, to, clients, pages, accounts }] of replays.entries()) {
     const card = cards[index]!;
-    const facts = { clients: String(clients), accounts: accounts.join('\n') || 'none' };
+    const facts = { clients: String(clients), accounts: accounts.join('\n') };
     for (const [name, text] of Object.entries(facts)) {
       // Replays without --paper have no accounts.
       const fact = card.querySelector(`[data-fact=${name}]`);
