@@ -98,6 +98,45 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
   });
 
+  test('says once, in times as pages write them, that a market is later than the clock, and leads to the clock and to what is traded now, which a phone has beside its name', async () => {
+    await using replaying = await startReplaying(
+      (archive) => importRecords(archive, [sampleMarket(), sampleSnapshot()]),
+      {
+        pages: () => viewSite({ access: 'open', tokens: undefined, isReplay: true }),
+      },
+    );
+    const { clock } = replaying.replays.create(EVERYTHING);
+    clock.pause();
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.setViewportSize({ width: 375, height: 812 });
+    const later = `btc-updown-5m-${START_MS / 1000 + 86_400}`;
+    await page.goto(`${replaying.origin}/view/btc/${later}`);
+    await page.getByText(/ its window begins later, at 2026-04-17 07:10 UTC\.\s*$/).waitFor();
+    const seen = await page.evaluate<{ shown: string; links: readonly string[]; seam: number }>(`(() => {
+      const [notice, way] = ['.notice', '.way-back'].map((one) => document.querySelector(one));
+      return {
+        shown: document.querySelector('main').innerText,
+        links: [...way.querySelectorAll('a')].map((one) => one.getAttribute('href')),
+        seam: way.getBoundingClientRect().top - notice.getBoundingClientRect().bottom,
+      };
+    })()`);
+    expect(seen.shown.split(later)).toHaveLength(2);
+    expect(seen.shown).not.toMatch(/\dT\d|The address of a market/);
+    expect(seen.links).toEqual(['/', '/#traded']);
+    expect(Math.abs(seen.seam)).toBeLessThan(1);
+    for (const atMs of [START_MS + 60_000, START_MS + 300_000]) {
+      clock.seek(atMs);
+      await page.goto(`${replaying.origin}/#traded`);
+      const beside = `(() => {
+        const value = document.querySelector('#traded').parentElement;
+        return value.getBoundingClientRect().left > value.previousElementSibling.getBoundingClientRect().right;
+      })()`;
+      expect(await page.evaluate<boolean>(beside)).toBe(true);
+    }
+    expect(await watched.refused()).toEqual([]);
+  });
+
   test('draws what is later than the clock as not yet there, says when the market ends where there is room, and names its state in a badge', async () => {
     const records = [sampleMarket(), sampleSnapshot(), sampleSnapshot({ timestamp: '2026-04-16T07:12:00.000Z' })];
     await using replaying = await startReplaying((archive) => importRecords(archive, records), {

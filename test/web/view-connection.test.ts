@@ -261,6 +261,10 @@ describe('a request', () => {
       "The tier 'free' does not grant snapshots.",
     ],
     [problem(404, 'not-found', 'no market of btc has this slug'), 'No market of btc has this slug.'],
+    [
+      problem(404, 'not-found', 'listed at 2026-04-25T09:15:44.276Z, not at 2026-04-29T08:00:00.000Z: /v1/btc/markets'),
+      'Listed at 2026-04-25 09:15:44.276 UTC, not at 2026-04-29 08:00 UTC.',
+    ],
     [problem(503, 'unavailable', 'the archive cannot answer'), 'The archive cannot answer.'],
     [() => new Response('<html>', { status: 502 }), 'The server answered with status 502.'],
     [unreachable, 'The server does not answer: check the connection, and try again.'],

@@ -38,11 +38,14 @@ test.each(['/view', '/view/btc/btc-updown-5m-1767868200', `/view/BTC/${CONDITION
   },
 );
 
-test('The page of a market says how pages of markets are addressed, for a market that is not recorded.', async () => {
+test('The page of a market says how pages of markets are addressed, for a market that is not recorded, and repeats its name unless that looks like a key.', async () => {
   const { text } = await open('/view/btc/nothing-here');
   const way = text.slice(text.indexOf('way-back"'));
+  expect(way).toContain('<code>nothing-here</code>');
   expect(way).toContain('The address of a market is <code>/view/btc/</code>');
   expect(way).not.toContain('/v1');
+  const pasted = await open(`/view/btc/br_live_${'a'.repeat(47)}`);
+  expect(pasted.text).not.toContain('br_live_a');
 });
 
 test.each([

@@ -2,6 +2,7 @@ import { MarketFigure } from '../../http/docs/market-figure.tsx';
 import type { MarketPicture, ShownMarket } from '../../http/docs/market-picture.ts';
 import { assetPath } from '../../http/pages/assets.ts';
 import { htmlDocument } from '../../http/pages/document.tsx';
+import { maskedText } from '../../http/plugins/secret-mask.ts';
 import { PlotHelp } from './plot-help.tsx';
 import { viewScripts, WORKER_SCRIPT } from './view-scripts.ts';
 import type { ViewTokenDeps } from './view-token.ts';
@@ -16,19 +17,27 @@ export interface ViewSettings {
   readonly picture?: MarketPicture | undefined;
 }
 
-/** A page whose script shows recordings. It has no data itself, so it needs no key; the script reads the market from its path. */
-export function viewPage(
-  page: 'recordings' | 'market',
-  { access, tokens, isReplay, picture: shown }: ViewSettings,
-): string {
+/** A conditionId has 66. */
+const NAME_CHARS_MAX = 80;
+const WAYS_ON = [
+  ['/view', 'Search the recordings'],
+  ['/docs/viewer', 'How to read a market'],
+] as const;
+const WAYS_OF_REPLAY = [
+  ['/', 'Move the clock'],
+  ['/#traded', 'What is traded now'],
+] as const;
+
+/** A page whose script shows recordings. It has no data itself, so it needs no key; the script reads the market from its path. `market`: the name in the path; undefined: the list. */
+export function viewPage({ access, tokens, isReplay, picture: shown }: ViewSettings, market?: string): string {
   const hasAccounts = tokens !== undefined;
   const picture = shown?.shown();
   return htmlDocument({
-    title: page === 'market' ? 'Market' : 'Recordings',
+    title: market === undefined ? 'Recordings' : 'Market',
     section: 'Recordings',
     hasAccounts,
     width: 'view',
-    scripts: viewScripts(page),
+    scripts: viewScripts(market === undefined ? 'recordings' : 'market'),
     children: (
       <>
         <noscript>
@@ -71,18 +80,25 @@ export function viewPage(
         </template>
         {picture !== undefined && <Preview picture={picture} hasAccounts={hasAccounts} />}
         <div class="card empty way-back">
-          {/* The path is not repeated: it may be a key. */}
-          <h2>Find the market in the list</h2>
-          <p>
-            The address of a market is <code>/view/btc/</code>, or another coin, and its slug or conditionId.
-          </p>
+          {/* A pasted key is not repeated. */}
+          {market !== undefined && (
+            <p>
+              <code>{maskedText(market, NAME_CHARS_MAX)}</code>
+            </p>
+          )}
+          {isReplay ? (
+            <p>A replay has a market once its clock is there: move the clock, or see what is traded now.</p>
+          ) : (
+            <p>
+              The address of a market is <code>/view/btc/</code>, or another coin, and its slug or conditionId.
+            </p>
+          )}
           <p class="row">
-            <a class="button primary" href="/view">
-              Search the recordings
-            </a>
-            <a class="button" href="/docs/viewer">
-              How to read a market
-            </a>
+            {(isReplay ? WAYS_OF_REPLAY : WAYS_ON).map(([href, name], nth) => (
+              <a key={href} class={nth === 0 ? 'button primary' : 'button'} href={href}>
+                {name}
+              </a>
+            ))}
           </p>
         </div>
         <div class="card why">

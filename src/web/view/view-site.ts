@@ -23,10 +23,9 @@ export function viewSite(deps: ViewSettings) {
   const site = new Elysia({ name: 'view-site', detail: { hide: true } }).use(
     assetsController([...VIEW_SCRIPTS, WORKER_SCRIPT]),
   );
-  site.get(VIEW, ({ set }) => respond(set, viewPage('recordings', deps), headers));
+  site.get(VIEW, ({ set }) => respond(set, viewPage(deps), headers));
   site.get(`${VIEW}/:coin/:market`, ({ params: { coin, market }, set }) => {
-    if (parseCoin(coin) !== undefined && MARKET_NAME.test(market))
-      return respond(set, viewPage('market', deps), headers);
+    if (parseCoin(coin) !== undefined && MARKET_NAME.test(market)) return respond(set, viewPage(deps, market), headers);
     throw new DomainError('not-found', `this is not the path of a market: ${VIEW} lists the markets`);
   });
   if (tokens === undefined) return site;

@@ -27,26 +27,23 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
   const plot = useSignal<MarketPlot | undefined>(undefined);
   const { connection, hasBooks } = explorer;
   const hasPicture = explorer.hasPicture.value;
-  const isClosed = connection.state.value.kind === 'closed';
-  const notices = [explorer.tierNotice.value, explorer.notice.value].filter((notice) => notice !== undefined);
   return (
     <div class={shown && (hasPicture ? 'market-view' : 'market-view bare')}>
       <div>
         <div class="row spread market-nav">
           {shown === undefined ? (
-            (isClosed || notices.length > 0) && <h1>Market</h1>
+            <h1>Market</h1>
           ) : (
             <>
               <MarketNav explorer={explorer} shown={shown} />
               <Share explorer={explorer} shown={shown} plot={plot.value} />
             </>
           )}
-          {!isClosed && <ConnectionStatus connection={connection} />}
+          <ConnectionStatus connection={connection} />
         </div>
-        {isClosed && <ConnectionStatus connection={connection} />}
-        {notices.map((notice) => (
-          <NoticeText key={notice.sentence} notice={notice} />
-        ))}
+        {[explorer.tierNotice.value, explorer.notice.value].map(
+          (notice) => notice && <NoticeText key={notice.sentence} notice={notice} />,
+        )}
         {shown !== undefined && <MarketHead explorer={explorer} shown={shown} />}
         {shown !== undefined && !hasPicture && <Recorded explorer={explorer} shown={shown} />}
       </div>

@@ -53,8 +53,9 @@ export function kindOf({ type }: ProblemFields): string {
   return typeof type === 'string' && type.startsWith(TYPE_PREFIX) ? type.slice(TYPE_PREFIX.length) : 'unknown';
 }
 
-/** The detail of a problem as a sentence, without the path of the API that helps programs; `status` if it has none. */
+/** The detail of a problem as a sentence, with times as pages write them, without the path of the API that helps programs; `status` if it has none. */
 export function detailSentence({ detail }: ProblemFields, status: number): string {
   if (typeof detail !== 'string' || detail === '') return `The server answered with status ${status}.`;
-  return `${detail.charAt(0).toUpperCase()}${detail.slice(1).replace(/: \/v1.*/, '')}.`;
+  const rest = detail.slice(1).replace(/: \/v1.*/, '');
+  return `${detail.charAt(0).toUpperCase()}${rest.replace(/T(\S+?)(:00.000)?Z/g, ' $1 UTC')}.`;
 }
