@@ -48,6 +48,12 @@ test('The page of a market says how pages of markets are addressed, for a market
   expect(pasted.text).not.toContain('br_live_a');
 });
 
+test('The form for a key has no way to create one: the button above it leads there.', async () => {
+  const { text } = await open('/view');
+  expect(text).toContain('Or use a key');
+  expect(text).not.toContain('/account/keys/new');
+});
+
 test.each([
   ['/view/btc', 404],
   ['/view/btc/a/b', 404],

@@ -57,7 +57,7 @@ export function viewPage({ access, tokens, isReplay, picture: shown }: ViewSetti
         <template>
           <form class="key-form">
             <label class="field">
-              Key
+              {hasAccounts ? 'Or use a key' : 'Key'}
               <span class="hint">It is sent to this service only, and forgotten with this page.</span>
               <input
                 class="input"
@@ -68,11 +68,6 @@ export function viewPage({ access, tokens, isReplay, picture: shown }: ViewSetti
                 required
               />
             </label>
-            {hasAccounts && (
-              <p class="quiet small">
-                No key yet? <a href="/account/keys/new">Create one</a>, or <a href="/pricing">compare the tiers</a>.
-              </p>
-            )}
             <button class="button" type="submit">
               Use this key
             </button>
