@@ -10,8 +10,8 @@ import { LINE_BYTES_MAX } from './lines.ts';
 const MAGIC = Buffer.from('SQLite format 3\0');
 const JOURNAL_MAGIC = Buffer.from('d9d505f920a163d7', 'hex');
 const HEADER_BYTES = 112;
-/** Offsets in a database: of the page size, the write version, and the first page's kind and number of cells. */
-const [PAGE_SIZE_AT, WRITE_VERSION_AT, KIND_AT, CELLS_AT] = [16, 18, 100, 103];
+/** Offsets in a database: of the page size, the write version, the number of pages, and the first page's kind and number of cells. */
+const [PAGE_SIZE_AT, WRITE_VERSION_AT, PAGES_AT, KIND_AT, CELLS_AT] = [16, 18, 28, 100, 103];
 /** The write version of WAL mode, and the kind of a page with pages below. */
 const [WAL, INTERIOR] = [2, 5];
 /** SQLite parses all of a schema, which takes many times its size in memory. */
@@ -72,7 +72,7 @@ export class SqliteFile implements Disposable {
     const real = accessible(path, () => realpathSync(copy));
     const state = stateOf(real);
     const head = accessible(path, () => firstBytes(real));
-    refuseOther(path, head);
+    refuseOther(path, head, sizeOf(real) ?? 0);
     refuseUnfinished(path, real);
     const { href } = pathToFileURL(real);
     return readable(path, () => {
@@ -249,14 +249,17 @@ function exactInteger(value: bigint): number | string {
   return Number.isSafeInteger(number) ? number : String(value);
 }
 
-function refuseOther(path: string, head: Uint8Array): void {
+function refuseOther(path: string, head: Uint8Array, bytes: number): void {
   if (!isSqlite(head)) {
     throw unreadable(`'${path}' is not a SQLite database, or it is encrypted: decrypt it first`);
   }
+  if (head.length < HEADER_BYTES) throw damaged(path);
   const view = new DataView(head.buffer, head.byteOffset, head.length);
   const size = view.getUint16(PAGE_SIZE_AT);
   // 1 is 65,536, which does not fit.
   const pageBytes = size === 1 ? 65_536 : size;
+  // SQLite reads zeros where the last page is cut off: rows without values.
+  if (bytes % pageBytes > 0 && bytes < view.getUint32(PAGES_AT) * pageBytes) throw damaged(path);
   if (head[KIND_AT] === INTERIOR && view.getUint16(CELLS_AT) * pageBytes > SCHEMA_BYTES_MAX) {
     throw unreadable(`'${path}' has too many tables to be a recording`);
   }

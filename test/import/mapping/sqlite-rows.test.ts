@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { copyFileSync, existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { DomainError } from '../../../src/domain/errors.ts';
@@ -264,6 +264,12 @@ describe('Nothing that a SQLite file defines runs, and a refusal is one sentence
     copyFileSync(whole, path);
     truncateSync(path, 8192);
     expect(await refusal(() => rowsOf(path, TABLE, ['a']))).toContain('it is damaged or cut off');
+    // Also within its last page, or within its header.
+    for (const kept of [statSync(whole).size - 1000, 100, 17, 16]) {
+      copyFileSync(whole, path);
+      truncateSync(path, kept);
+      expect(await refusal(() => rowsOf(path, TABLE, ['a']))).toContain('it is damaged or cut off');
+    }
     const bytes = readFileSync(whole);
     bytes.fill(0xff, 100, 4096);
     writeFileSync(path, bytes);
