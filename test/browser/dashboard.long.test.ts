@@ -183,7 +183,11 @@ describe.skipIf(!HAS_CHROMIUM)('people and admins in a browser (needs Chromium, 
 
 const press = async (page: Page, name: RegExp) => await page.getByRole('button', { name }).first().click();
 const see = async (page: Page, text: string | RegExp) => await page.getByText(text).first().waitFor();
-const follow = async (page: Page, text: string) => await page.locator(`main a:text-is("${text}")`).first().click();
+const follow = async (page: Page, text: string) =>
+  await page
+    .getByRole('link', { name: new RegExp(`^${text}$`) })
+    .first()
+    .click();
 const unfold = async (page: Page, text: string) => await page.locator(`summary:text-is("${text}")`).click();
 
 async function shownKey(page: Page): Promise<string> {

@@ -64,7 +64,7 @@ function headerOf(
 function fieldsOf(text: string, count: number, delimiter: string): readonly string[] {
   const fields = splitRow(text, delimiter);
   if (fields === undefined) {
-    const sentence = 'the line has a quote that is not closed, or text next to a quoted field';
+    const sentence = 'the row has a quote that is not closed, or text next to a quoted field';
     throw rejected(`${sentence}: fields with line breaks are not read`);
   }
   if (fields.length !== count) throw rejected(`the row has ${fields.length} fields, but the header has ${count}`);
