@@ -375,6 +375,38 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     }
   });
 
+  test('What is shown at a pointer that stands still follows a zoom, and stays within the plot, also on a phone.', async () => {
+    await using watched = await openPage();
+    const { page } = watched;
+    for (const width of [1280, 375]) {
+      await page.setViewportSize({ width, height: 812 });
+      await openMarket(page, `${server.origin}/view/btc/simulated-btc-updown-5m-1767867900`, 'worker');
+      const area = await page.evaluate<Record<'left' | 'top' | 'width' | 'height', number>>(
+        "document.querySelector('.u-over').getBoundingClientRect().toJSON()",
+      );
+      for (const part of [0.2, 0.45, 0.55, 0.8]) {
+        await page.press('.plot-area', '0');
+        await page.mouse.move(area.left + part * area.width, area.top + 0.25 * area.height);
+        await page.locator('.pointer-tip').waitFor();
+        const label = "Number(document.querySelector('.axis-label:not(.time, .price)').innerText)";
+        const before = await page.evaluate<number>(label);
+        await page.press('.plot-area', 'PageUp');
+        await until(page, `${label} !== ${before}`);
+        // The mouse moves by nothing that matters, and the price is that of the new scale.
+        await page.evaluate('new Promise((done) => setTimeout(done, 100))');
+        const zoomed = await page.evaluate<number>(label);
+        await page.mouse.move(area.left + part * area.width + 0.1, area.top + 0.25 * area.height);
+        expect(await page.evaluate<number>(label)).toBe(zoomed);
+        const outside = `(() => {
+          const [tip, plot] = ['.pointer-tip', '.plot-area'].map((one) => document.querySelector(one).getBoundingClientRect());
+          return [tip.left < plot.left - 1, tip.right > plot.right + 1];
+        })()`;
+        expect(await page.evaluate<boolean[]>(outside), `${width} px, ${part}`).toEqual([false, false]);
+      }
+    }
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+
   test('The page of a market shows strike, final price, and the last reference price with its distance to the strike, at any instant and at the pointer, rounded to cents, and has all their digits in titles.', async () => {
     const get = async <T>(path: string) => {
       const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key}` } });

@@ -110,12 +110,8 @@ function PointerTip({ pointed, coin, trades, startMs, width }: PointerTipContent
   const { bidPrice = 'none', askPrice = 'none' } = column?.book ?? {};
   const unknown = column?.hasGap === true ? 'gap in the recording' : 'not known';
   const rows: (readonly [name: string, text: string, side?: string])[] = [
-    ...(cell === undefined || cell.bidSize === 0
-      ? []
-      : [[`Bids ${cell.price}`, sharesText(cell.bidSize), 'up'] as const]),
-    ...(cell === undefined || cell.askSize === 0
-      ? []
-      : [[`Asks ${cell.price}`, sharesText(cell.askSize), 'down'] as const]),
+    ...(cell?.bidSize ? [[`Bids ${cell.price}`, sharesText(cell.bidSize), 'up'] as const] : []),
+    ...(cell?.askSize ? [[`Asks ${cell.price}`, sharesText(cell.askSize), 'down'] as const] : []),
     ['Best bid, ask', column?.book === undefined ? unknown : `${bidPrice}, ${askPrice}`],
     ...(trades?.traded?.sides ?? []).map(({ side, count, shares }) => {
       const [name, outcomeClass] = SIDES[side ?? 'unknown'];
@@ -130,7 +126,7 @@ function PointerTip({ pointed, coin, trades, startMs, width }: PointerTipContent
     <div
       class={isLeft ? 'pointer-tip at-left' : 'pointer-tip'}
       aria-hidden="true"
-      style={{ left: `${x + (isLeft ? -GAP : GAP)}px`, top: `${y + GAP}px` }}
+      style={{ '--x': `${x + (isLeft ? -GAP : GAP)}px`, top: `${y + GAP}px` }}
     >
       <b>
         {outcome === 'up' ? 'Up' : 'Down'}, {clockText(ms, startMs)}

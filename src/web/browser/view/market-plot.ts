@@ -184,8 +184,7 @@ export class MarketPlot {
   }
 
   /** Shows where the pointer is; undefined: it has left. */
-  pointAt(pointer: { readonly x: number; readonly y: number } | undefined): void {
-    const { x, y } = pointer ?? { x: -1, y: -1 };
+  pointAt({ x, y }: { readonly x: number; readonly y: number } = { x: -1, y: -1 }): void {
     const left = x - this.#gutters.peek().left;
     for (const band of this.#bands) {
       // uPlot hides a line outside of its area.
@@ -319,6 +318,9 @@ export class MarketPlot {
     }
     this.#drawStrips(finest(loadedOf(first.outcome), time), coin.peek().reference);
     for (const { plot } of this.#bands) plot.setScale('x', { min: time.from, max: time.to });
+    // What is under a pointer that does not move has changed. uPlot sets its scales in a microtask.
+    const pointed = this.#pointed.peek();
+    if (pointed) queueMicrotask(() => this.pointAt(pointed));
   }
 
   /** Finds the range of the cells in view, those of the market's window if there are any, unless it is known already. */
@@ -398,7 +400,7 @@ export class MarketPlot {
     const isShown = this.#pointed.peek() !== undefined;
     time.hidden = !isShown;
     const [price, coin] = [this.priceAt(y), this.#coin];
-    const isCoin = coin !== undefined && isInside(coin, y);
+    const isCoin = coin && isInside(coin, y);
     value.hidden = !isShown || (price === undefined && !isCoin);
     if (!isShown) return;
     time.textContent = timeLabel(this.msAt(x), 1);
