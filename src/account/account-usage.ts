@@ -59,14 +59,19 @@ export async function* usageRows(
   keyIds: readonly string[],
   { fromMs, toMs, intervalMs }: SummedTime,
 ): AsyncGenerator<UsageRow[]> {
+  for await (const ids of inTurns(usage, keyIds)) yield usage.list(ids, fromMs, toMs, intervalMs);
+}
+
+/** A few keys at a time; other requests are answered in between. */
+async function* inTurns(usage: Usage, keyIds: readonly string[]): AsyncGenerator<readonly string[]> {
   await usage.gather();
   for (let at = 0; at < keyIds.length; at += KEYS_A_TURN) {
-    yield usage.list(keyIds.slice(at, at + KEYS_A_TURN), fromMs, toMs, intervalMs);
+    yield keyIds.slice(at, at + KEYS_A_TURN);
     await setImmediate();
   }
 }
 
-/** The requests of keys, including those that are not stored yet. It is many times faster than `usageOf`. */
+/** The requests of keys, including those that are not stored yet. The database sums them, so no row becomes an object as in `usageOf`. */
 export async function requestsOf(
   usage: Usage,
   keyIds: readonly string[],
@@ -74,12 +79,8 @@ export async function requestsOf(
   nowMs: InstantMs,
 ): Promise<number> {
   const { fromMs, toMs, intervalMs } = summedTime(range, nowMs);
-  await usage.gather();
   let requests = 0;
-  for (let at = 0; at < keyIds.length; at += KEYS_A_TURN) {
-    requests += usage.requests(keyIds.slice(at, at + KEYS_A_TURN), fromMs, toMs, intervalMs);
-    await setImmediate();
-  }
+  for await (const ids of inTurns(usage, keyIds)) requests += usage.requests(ids, fromMs, toMs, intervalMs);
   return requests;
 }
 

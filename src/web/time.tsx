@@ -7,9 +7,9 @@ const PARTS = { all: [0, undefined], minutes: [0, 16], ofDay: [11, 16] } as cons
 
 interface TimeContent {
   readonly ms: InstantMs | undefined;
-  /** What is shown without an instant. */
+  /** Shown without an instant. */
   readonly or?: ComponentChildren;
-  /** What headings do not have: all by default, or the part without `UTC`, or only the time of the day. */
+  /** The part that is shown: all by default; `UTC` or the day may stand in a heading. */
   readonly part?: keyof typeof PARTS;
 }
 

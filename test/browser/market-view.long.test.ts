@@ -392,7 +392,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
         const before = await page.evaluate<number>(label);
         await page.press('.plot-area', 'PageUp');
         await until(page, `${label} !== ${before}`);
-        // The mouse moves by nothing that matters, and the price is that of the new scale.
+        // A move by a tenth of a pixel reads the price again: it was that of the new scale already.
         await page.evaluate('new Promise((done) => setTimeout(done, 100))');
         const zoomed = await page.evaluate<number>(label);
         await page.mouse.move(area.left + part * area.width + 0.1, area.top + 0.25 * area.height);

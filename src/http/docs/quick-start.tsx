@@ -122,7 +122,7 @@ export function quickStartPage({ version, origin, recorded, hasAccounts, email }
 type Links = readonly (readonly [href: string, name: string])[];
 
 const OF_ACCOUNTS = /^\/(?:account|sign-in)/;
-/** What a visitor, and a person who is signed in, can do next. */
+/** The next steps of a visitor, and of a person who is signed in. */
 const VISITOR_ACTIONS: Links = [
   ['/account/keys/new', 'Get a key'],
   ['/view', 'See the recordings'],

@@ -190,7 +190,7 @@ function Listed(content: MarketListContent) {
 
 interface CoinButtonsContent {
   readonly recordings: Recordings;
-  /** What a button shows, before `of BTC`. */
+  /** The beginning of a button's text, before `of BTC`. */
   readonly text: string;
   readonly coins: readonly { readonly symbol: string }[];
 }

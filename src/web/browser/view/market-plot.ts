@@ -318,7 +318,7 @@ export class MarketPlot {
     }
     this.#drawStrips(finest(loadedOf(first.outcome), time), coin.peek().reference);
     for (const { plot } of this.#bands) plot.setScale('x', { min: time.from, max: time.to });
-    // What is under a pointer that does not move has changed. uPlot sets its scales in a microtask.
+    // The pointer may stand still while the picture under it changes. uPlot applies scales in a microtask.
     const pointed = this.#pointed.peek();
     if (pointed) queueMicrotask(() => this.pointAt(pointed));
   }
