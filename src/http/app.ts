@@ -149,7 +149,7 @@ export function createApp(appDeps: AppDeps) {
   const picture = samples && new MarketPicture({ archive, samples, version, nowMs: wallMs, nextTurn });
   const v1 = v1Routes(deps, { registry, usage, billing, clocks, isDraining, logCut, paths });
   const answerOf = (error: unknown, { request, set }: RequestContext) =>
-    errorResponse(error, { request, set }, { rateLimit, paths, hasAccounts, logError });
+    errorResponse(error, { request, set }, { rateLimit, paths, hasAccounts, emailOf: appDeps.emailOf, logError });
   nodeAnswers?.serve(v1);
   callAtOnce(v1, answerOf);
   const replayed =

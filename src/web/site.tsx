@@ -15,12 +15,13 @@ import { ADMIN_FORMS, ADMIN_PAGES } from './admin/routes.ts';
 import { cookiesOf, nextCookie, passkeyCookie } from './cookies.ts';
 import { Form } from './form.tsx';
 import { NEXT_PAGES } from './next-page.ts';
-import { formPage, withRetryAfter } from './page.tsx';
+import { pageOf, withRetryAfter } from './page.tsx';
 import { type Answer, type PageRequest, redirect, responseOf } from './page-request.ts';
 import type { PersonRoutes, WebDeps } from './person-page.tsx';
 import { errorSentence, formOf, refuseForeignForm } from './posted-form.ts';
 import { SCRIPTS } from './scripts.ts';
 import { SIGN_IN_FORMS, SIGN_IN_PAGES } from './sign-in/sign-in-pages.tsx';
+import { signedInBy } from './signed-in.ts';
 
 export interface SiteDeps extends WebDeps {
   readonly addresses: ClientAddresses;
@@ -40,8 +41,7 @@ export function accountSite(deps: SiteDeps) {
     } catch (error) {
       // A fault of this machine is logged by the service, and its message is not shown.
       if (!(error instanceof DomainError) || isServerFault(error)) throw error;
-      const { session } = error.message in LACKS ? cookiesOf(request, service.publicUrl) : {};
-      const email = service.sessions.find(session)?.account.email;
+      const email = signedInBy(request, service)?.account.email;
       return responseOf(set, refusal(error, pathOf(request), email), request, service.publicUrl);
     }
   };
@@ -107,7 +107,7 @@ function pageRequestOf({ request, set, params }: Context, { addresses, service }
 
 /** A title and a page that helps, by the message of the refusal: it says what the person lacks. Trying again would not help. */
 const LACKS: Readonly<Record<string, readonly [title: string, href: string, wayOn: string]>> = {
-  [ADMINS_ONLY]: ['For admins only', '/account', 'Your account'],
+  [ADMINS_ONLY]: ['Not your page', '/account', 'Your account'],
   [NO_PASSKEY]: ['You need a passkey', '/account/settings', 'Your settings'],
 };
 
@@ -117,7 +117,7 @@ const USES = {
   code: 'A code works once, for 15 minutes. After five wrong ones only the link in the email works, in any browser.',
 } as const;
 
-/** A sentence, and a link to the page where the person can go on. `email`: the account that lacks something. */
+/** A sentence, and a link to the page where the person can go on. `email`: the person who is signed in. */
 function refusal(error: DomainError, path: string, email: string | undefined): Answer {
   if (error instanceof UnfinishedSignIn) {
     return redirect('/sign-in/passkey', passkeyCookie(error.token));
@@ -126,37 +126,38 @@ function refusal(error: DomainError, path: string, email: string | undefined): A
   const secret = (['link', 'code'] as const).find((one) => error.message.startsWith(`this ${one} `));
   const isSpent = secret !== undefined && path === `/sign-in/${secret}`;
   const lacks = LACKS[error.message];
+  const sentence = errorSentence(error);
   const [title, href, wayOn] =
     lacks ??
     (isSpent
-      ? [`This ${secret} does not work`, '/sign-in', `Send a new ${secret}`]
+      ? [sentence.split(':', 1)[0]!, '/sign-in', `Send a new ${secret}`]
       : [error.kind === 'rate-limited' ? 'Please wait' : 'That did not work', pageAbove(path), 'Try again']);
-  const shown = formPage(
-    title,
-    <div class="empty">
-      <p role="alert">{errorSentence(error)}</p>
-      {isSpent && <p class="quiet">{USES[secret]}</p>}
-      {email !== undefined && (
-        <p class="quiet">
-          You are signed in as <strong>{email}</strong>.
-        </p>
-      )}
-      <div class="row">
-        <a class="button primary" href={href}>
-          {wayOn}
-        </a>
-        {email === undefined ? (
-          <a class="button" href="/">
-            Start page
-          </a>
-        ) : (
-          <Form action="/sign-out" button="Use another account" />
+  const children = (
+    <>
+      <h1>{title}</h1>
+      <div class="card empty">
+        <p role="alert">{isSpent ? USES[secret] : sentence}</p>
+        {lacks && (
+          <p class="quiet">
+            You are signed in as <strong>{email}</strong>.
+          </p>
         )}
+        <div class="row">
+          <a class="button primary" href={href}>
+            {wayOn}
+          </a>
+          {lacks ? (
+            <Form action="/sign-out" button="Switch account" />
+          ) : (
+            <a class="button" href="/">
+              Start page
+            </a>
+          )}
+        </div>
       </div>
-    </div>,
-    statusOf(error),
+    </>
   );
-  return withRetryAfter(shown, error);
+  return withRetryAfter(pageOf({ title, email, width: 'narrow', children }, statusOf(error)), error);
 }
 
 /** Returns the page that has a form, or the nearest one above a page: `/account/keys` for `/account/keys/rotate`. It has no parameters. */

@@ -43,7 +43,7 @@ describe('refusals are pages where a browser asks', () => {
     }
   });
 
-  test.each(['/docs/no-such-page', '/docs/manual/no-such-page'])(
+  test.each(['/docs/nowhere', '/docs/manual/nowhere'])(
     'A page that the manual lacks leads to the list and the search of the manual. (%s)',
     async (path) => {
       const html = await (await ask(path, { headers: BROWSER })).text();
@@ -53,6 +53,26 @@ describe('refusals are pages where a browser asks', () => {
       expect(html).toContain('<a href="/docs/manual" aria-current="page">Manual</a>');
     },
   );
+
+  test('The page of a refusal has the menu of the person who is signed in, who can sign out there.', async () => {
+    const eve = await site.signedIn('eve@example.com');
+    for (const path of ['/no-such-page', '/docs/no-such-page']) {
+      const { text, headers } = await eve.open(path, BROWSER);
+      expect([path, text.includes('title="Signed in as eve@example.com"')]).toEqual([path, true]);
+      expect(headers.get('content-security-policy')).toContain("form-action 'self'");
+    }
+    const { text } = await eve.post('/sign-in/link', { token: 'A'.repeat(43) });
+    expect(text).toContain('<h1>This link is not valid</h1>');
+    expect(text).toContain('title="Signed in as eve@example.com"');
+  });
+
+  test('A page that the manual lacks offers the search for its name if that finds something, and can be searched.', async () => {
+    const page = await ask('/docs/import', { headers: BROWSER });
+    const html = await page.text();
+    expect(html).toContain('<a class="button primary" href="/docs/manual?search=import">Search the manual for it</a>');
+    expect(page.headers.get('content-security-policy')).toContain("form-action 'self'");
+    expect(await (await ask('/docs/nowhere', { headers: BROWSER })).text()).not.toContain('?search=');
+  });
 
   test('shows nothing that the request wrote', async () => {
     for (const path of ['/<script>alert(1)</script>', '/docs/%3Cimg%20src=x%3E', '/view/btc/%22%3E%3Cb%3E']) {

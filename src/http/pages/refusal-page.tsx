@@ -1,3 +1,6 @@
+import { manualInserts } from '../../import/manual-inserts.ts';
+import { manualPages } from '../../manual/manual.ts';
+import { searchManual } from '../../manual/manual-search.ts';
 import type { Problem } from '../response/problem.ts';
 import { htmlDocument } from './document.tsx';
 import { Contents, manualPath, Search } from './manual-menu.tsx';
@@ -8,11 +11,16 @@ const PATH = /((?<= )\/[a-z][\w/-]*)/;
 /** Paths that look like pages of the manual. */
 const MANUAL = /^\/docs\//;
 
-/** Why a request of a browser was not served. Paths that the sentence names are links. A page that the manual lacks has its search and list. */
-export function refusalPage(problem: Problem, path: string, hasAccounts: boolean): string {
+/**
+ * Why a request of a browser was not served. Paths that the sentence names are links. A page that the manual lacks has its search and list, and
+ * leads to what a search for its name finds. `email`: the person who is signed in.
+ */
+export function refusalPage(problem: Problem, path: string, hasAccounts: boolean, email?: string): string {
   const { title, status, detail, requestId } = problem;
   const isOfManual = status === 404 && MANUAL.test(path);
   const [href, wayOn] = isOfManual ? [manualPath(), 'Go to the manual'] : ['/', 'Go to the start page'];
+  const name = isOfManual ? nameIn(path) : '';
+  const isFound = name !== '' && searchManual(manualPages(manualInserts()), name).length > 0;
   // The button leads there.
   const said = isOfManual ? detail.replace(`: ${href} lists its pages`, '') : detail;
   const reason = (
@@ -25,19 +33,26 @@ export function refusalPage(problem: Problem, path: string, hasAccounts: boolean
           .map((part, nth) => (nth % 2 === 1 ? <a href={part}>{part}</a> : part))}
       </p>
       <p class="row">
-        <a class="button primary" href={href}>
+        {isFound && (
+          <a class="button primary" href={`${href}?search=${encodeURIComponent(name)}`}>
+            Search the manual for it
+          </a>
+        )}
+        <a class={isFound ? 'button' : 'button primary'} href={href}>
           {wayOn}
         </a>
-        <a class="button" href="/view">
-          See the recordings
-        </a>
+        {!isFound && (
+          <a class="button" href="/view">
+            See the recordings
+          </a>
+        )}
       </p>
       <p class="quiet small">
         If you write to the operator, add this request id: <code class="nowrap">{requestId}</code>
       </p>
     </div>
   );
-  if (!isOfManual) return htmlDocument({ title, hasAccounts, width: 'prose', children: reason });
+  if (!isOfManual) return htmlDocument({ title, hasAccounts, email, width: 'prose', children: reason });
   const children = (
     <div class="with-menu">
       <Search search="" />
@@ -45,5 +60,10 @@ export function refusalPage(problem: Problem, path: string, hasAccounts: boolean
       {reason}
     </div>
   );
-  return htmlDocument({ title, section: 'Manual', hasAccounts, children });
+  return htmlDocument({ title, section: 'Manual', hasAccounts, email, children });
+}
+
+/** The words of the name of a page: `import files` for `/docs/import-files`; empty for other characters. */
+function nameIn(path: string): string {
+  return (/^\/docs\/(?:manual\/)?([\w-]{1,60})$/.exec(path)?.[1] ?? '').replaceAll(/[-_]/g, ' ');
 }

@@ -1,6 +1,6 @@
 import { ValidationError } from 'elysia';
 import { DomainError, type ParameterIssue } from '../../domain/errors.ts';
-import { publicPageHeaders } from '../pages/page-headers.ts';
+import { personalPageHeaders } from '../pages/page-headers.ts';
 import { refusalPage } from '../pages/refusal-page.tsx';
 import { Refused, refusalOf } from '../parameters/parameter.ts';
 import { pathOf } from '../request-target.ts';
@@ -16,6 +16,8 @@ export interface ErrorDeps {
   readonly paths: MountedPaths;
   /** True if pages link to those of accounts. */
   readonly hasAccounts: boolean;
+  /** See AppDeps. */
+  readonly emailOf: ((request: Request) => string | undefined) | undefined;
   /** Takes a line about a defect or a fault of the installation. */
   readonly logError: (line: string) => void;
 }
@@ -26,12 +28,14 @@ export function errorResponse(error: unknown, context: RequestContext, deps: Err
   const problem = problemOf(error, context, deps);
   if (problem === undefined) return optionsResponse(request, set, deps.paths);
   const requestId = String(set.headers['x-request-id'] ?? '');
-  if (isServerFault(problem)) {
+  const isFault = isServerFault(problem);
+  if (isFault) {
     deps.logError(`${requestId} ${request.method} ${maskedTarget(pathOf(request))}: ${causeOf(problem)}`);
   }
   const pageOf = (body: Problem) => ({
-    html: refusalPage(body, pathOf(request), deps.hasAccounts),
-    headers: publicPageHeaders(),
+    // A fault may be one of the accounts.
+    html: refusalPage(body, pathOf(request), deps.hasAccounts, isFault ? undefined : deps.emailOf?.(request)),
+    headers: personalPageHeaders(),
   });
   return problemResponse(problem, requestId, set, isForPeople(request) ? pageOf : undefined);
 }
