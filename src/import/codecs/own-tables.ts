@@ -1,11 +1,9 @@
-import type { Fields } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
 import { parquetRows } from '../mapping/parquet-rows.ts';
 import type { RowSource } from '../mapping/row-source.ts';
 import { sqliteRows } from '../mapping/sqlite-rows.ts';
 import { csvRows } from '../mapping/text-rows.ts';
 import { hasColumns } from '../parse/csv.ts';
-import { withBreaks, withMarkedBreaks } from '../parse/quoted-breaks.ts';
 import { isSqlite, SqliteFile } from '../parse/sqlite.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
@@ -18,7 +16,9 @@ const BECOMES =
 export function bookreelCsv(): Codec {
   return ownTable('bookreel CSV export', 'An [export](#export) as CSV', {
     recognises: (sample) => hasColumns(sample, FIRST_NAMES),
-    sources: (file, sink) => [{ source: csvRowsWithBreaks(file, sink), columns: FLAT_NAMES }],
+    sources: (file, sink) => [
+      { source: csvRows(file, { onHeader: () => sink.ignore('header') }), columns: FLAT_NAMES },
+    ],
   });
 }
 
@@ -81,22 +81,6 @@ const OWN_TABLES = [
   'CREATE TABLE levels (\n    snapshot_id INTEGER NOT NULL, side TEXT NOT NULL, level INTEGER NOT NULL',
   'CREATE TABLE coin_prices (\n    id INTEGER PRIMARY KEY, symbol TEXT NOT NULL, source TEXT NOT NULL',
 ];
-
-/** The rows of CSV whose texts may have line breaks. */
-function csvRowsWithBreaks(file: RecordingFile, sink: RecordSink): RowSource {
-  const marked = { ...file, bytes: () => withMarkedBreaks(file.bytes()) };
-  const rows = csvRows(marked, { onHeader: () => sink.ignore('header') });
-  return {
-    ...rows,
-    read: (columns, take, optional) =>
-      rows.read(columns, ({ number, fields }) => take({ number, fields: () => restored(fields()) }), optional),
-  };
-}
-
-function restored(row: Fields): Fields {
-  const texts = Object.entries(row).map(([name, text]) => [name, typeof text === 'string' ? withBreaks(text) : text]);
-  return Object.fromEntries(texts);
-}
 
 interface TableQuery {
   readonly query: string;

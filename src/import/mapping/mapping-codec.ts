@@ -213,9 +213,9 @@ function linesOf({ format, refer, frames, sections }: Mapping): Pick<Codec, 'lin
   return isByRow && (format === 'csv' || format === 'json') ? { lines: format } : {};
 }
 
-/** A mapping of SQLite states one of the two. */
+/** A mapping of SQLite states one of the two. A query may end like a statement. */
 function selectionOf({ table, query }: NonNullable<Mapping['rows']>): SqliteSelection {
-  return query === undefined ? { table: table! } : { query };
+  return query === undefined ? { table: table! } : { query: query.replace(/[;\s]+$/, '') };
 }
 
 /** Returns true if a file that was found in a directory has the format and the columns of the mapping. */

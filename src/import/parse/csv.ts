@@ -4,8 +4,9 @@ import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
 import { unreadable } from '../source.ts';
 import { visitLines } from './lines.ts';
+import { type QuotedRow, QuotedRows } from './quoted-rows.ts';
 
-/** CSV with a header (RFC 4180), one row per line: a quoted field may have commas and doubled quotes, but no line breaks. */
+/** CSV with a header (RFC 4180): a quoted field may have commas, doubled quotes and line breaks. */
 const COLUMNS_MAX = 1000;
 const COMMA = ',';
 
@@ -33,26 +34,26 @@ export async function visitRows(
   take: (line: number, fields: () => readonly string[], columns: readonly string[]) => void,
 ): Promise<void> {
   let columns: readonly string[] | undefined;
-  await visitLines(file.bytes(), (line) => {
-    if (columns === undefined) {
-      columns = headerOf(file, () => line.text(), required, delimiter);
-      return;
-    }
-    const names = columns;
-    const fields = attempt(() => fieldsOf(line.text(), names.length, delimiter));
-    const isHeader = !(fields instanceof DomainError) && fields.every((field, index) => field === names[index]);
-    if (isHeader) onHeader?.();
-    else take(line.number, () => attempted(fields), names);
+  const rows = new QuotedRows({
+    split: (text) => splitRow(text, delimiter),
+    isRow: (fields) => columns === undefined || fields.length === columns.length,
+    visit: (row) => {
+      if (columns === undefined) {
+        columns = headerOf(file, row, required);
+        return;
+      }
+      const names = columns;
+      const fields = attempt(() => fieldsOf(row, names.length));
+      const isHeader = !(fields instanceof DomainError) && fields.every((field, index) => field === names[index]);
+      if (isHeader) onHeader?.();
+      else take(row.number, () => attempted(fields), names);
+    },
   });
+  await visitLines(file.bytes(), (line) => rows.push(line), { hasBlank: true });
+  rows.end();
 }
 
-function headerOf(
-  file: RecordingFile,
-  text: () => string,
-  required: readonly string[],
-  delimiter: string,
-): readonly string[] {
-  const names = attempt(() => splitRow(text(), delimiter));
+function headerOf(file: RecordingFile, { fields: names }: QuotedRow, required: readonly string[]): readonly string[] {
   // Letters of UTF-16 are bytes of zero and of ASCII, which are UTF-8 too.
   if (names instanceof DomainError || names?.some((name) => name.includes('\0')))
     throw unreadable(`'${file.path}' is not a text in UTF-8: convert it, for example with iconv -f UTF-16 -t UTF-8`);
@@ -61,17 +62,14 @@ function headerOf(
   throw unreadable(`'${file.path}' has no header with each of the columns ${required.join(', ')} once`);
 }
 
-function fieldsOf(text: string, count: number, delimiter: string): readonly string[] {
-  const fields = splitRow(text, delimiter);
-  if (fields === undefined) {
-    const sentence = 'the row has a quote that is not closed, or text next to a quoted field';
-    throw rejected(`${sentence}: fields with line breaks are not read`);
-  }
+function fieldsOf(row: QuotedRow, count: number): readonly string[] {
+  const fields = attempted(row.fields);
+  if (fields === undefined) throw rejected('the row has a quote that is not closed, or text next to a quoted field');
   if (fields.length !== count) throw rejected(`the row has ${fields.length} fields, but the header has ${count}`);
   return fields;
 }
 
-/** The fields of a line; undefined if its quotes are malformed. Fields beyond COLUMNS_MAX are left out. */
+/** The fields of a row; undefined if its quotes are malformed. Fields beyond COLUMNS_MAX are left out. */
 export function splitRow(line: string, delimiter = COMMA): string[] | undefined {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line;
   const fields: string[] = [];

@@ -22,20 +22,29 @@ export interface ByteLine extends Line {
 }
 
 /**
- * Calls `visit` for each non-blank line of a byte stream: a promise per line would cost as much as reading it. A byte order mark is
- * skipped; the last line needs no newline.
+ * Calls `visit` for each line of a byte stream, without `hasBlank` for those that are not blank: a promise per line would cost as much as
+ * reading it. A byte order mark is skipped; the last line needs no newline.
  */
-export async function visitLines(chunks: AsyncIterable<Uint8Array>, visit: (line: ByteLine) => void): Promise<void> {
-  const cutter = new LineCutter();
+export async function visitLines(
+  chunks: AsyncIterable<Uint8Array>,
+  visit: (line: ByteLine) => void,
+  { hasBlank = false } = {},
+): Promise<void> {
+  const cutter = new LineCutter(hasBlank);
   for await (const chunk of chunks) cutter.push(chunk, visit);
   cutter.end(visit);
 }
 
 /** Cuts chunks into lines. Keeps an incomplete line until the next chunk. */
 class LineCutter {
+  readonly #hasBlank: boolean;
   #number = 0;
   #parts: Uint8Array[] = [];
   #partBytes = 0;
+
+  constructor(hasBlank: boolean) {
+    this.#hasBlank = hasBlank;
+  }
 
   push(chunk: Uint8Array, visit: (line: ByteLine) => void): void {
     let start = 0;
@@ -66,12 +75,12 @@ class LineCutter {
     return this.#line(bytes, 0, bytes.length, length);
   }
 
-  /** Undefined for a blank line, which still gets a number. */
+  /** Undefined for a blank line that is left out; it still gets a number. */
   #line(bytes: Uint8Array, start: number, end: number, length = end - start): ByteLine | undefined {
     this.#number += 1;
     const number = this.#number;
     if (length > LINE_BYTES_MAX) return { number, bytes, start: 0, end: 0, text: tooLong };
-    if (isBlank(bytes, start, end)) return undefined;
+    if (!this.#hasBlank && isBlank(bytes, start, end)) return undefined;
     const text = () => decodedText(PLAIN_UTF8, bytes.subarray(start, end), 'the line is not UTF-8');
     return { number, bytes, start, end, text };
   }

@@ -208,13 +208,13 @@ export class SqliteFile implements Disposable {
     });
   }
 
-  /** Columns that are computed when they are read, in lower case. */
-  #generated(): string[] {
+  /** Columns that are computed when they are read, of one table or of all, in lower case. */
+  #generated(table: string | null = null): string[] {
     return this.#database
-      .query<{ name: string }, []>(
-        "SELECT DISTINCT lower(i.name) AS name FROM sqlite_schema AS s, pragma_table_xinfo(s.name) AS i WHERE s.type = 'table' AND s.rootpage > 0 AND i.hidden = 2",
+      .query<{ name: string }, [string | null]>(
+        "SELECT DISTINCT lower(i.name) AS name FROM sqlite_schema AS s, pragma_table_xinfo(s.name) AS i WHERE s.type = 'table' AND s.rootpage > 0 AND i.hidden = 2 AND s.name = ifnull(?, s.name)",
       )
-      .all()
+      .all(table)
       .map(({ name }) => name);
   }
 
@@ -222,11 +222,12 @@ export class SqliteFile implements Disposable {
     const count = has.filter((name) => name === column).length;
     if (count === 1) return;
     const place = 'table' in selection ? `table ${selection.table} of '${this.#path}'` : `the query on '${this.#path}'`;
-    const columns = named(has);
+    const isComputed = 'table' in selection && this.#generated(selection.table).includes(column.toLowerCase());
+    if (isComputed) throw unreadable(`${place} computes ${column} when it is read: name stored columns`);
     throw unreadable(
       count > 1
         ? `${place} has two columns ${column}: name them apart with AS`
-        : `${place} has no column ${column}: it has ${columns}`,
+        : `${place} has no column ${column}: it has ${named(has)}`,
     );
   }
 }

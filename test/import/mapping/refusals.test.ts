@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { importRecords, temporaryArchive } from '../../support/archive.ts';
-import { booksOf, countsOf, marketOf } from '../../support/imported.ts';
+import { booksOf, countsOf, marketOf, quotesOf } from '../../support/imported.ts';
 import { CONDITION_ID, sampleMarket } from '../../support/sample-records.ts';
 import { importMapped, MAPPING_NAME, refusalOfMapping, rejectionsOf } from './mapped-import.ts';
 
@@ -275,9 +275,37 @@ test('A mapped table in UTF-16 is not read, and the sentence says how to convert
   }
 });
 
-test('A field with a line break is rejected, and the sentence says that such fields are not read.', async () => {
-  const reasons = await rejectionsOf(mapping(), csv(rowOf({ slug: `"${SLUG}\n"` })));
-  expect(reasons[0]).toContain('fields with line breaks are not read');
+describe('A quoted field of a mapped table may have line breaks', () => {
+  const noted = (note: string, values: Values = {}) => `${rowOf(values)},${note}`;
+
+  test('of which no line is a row, also one that looks like it.', async () => {
+    const copy = noted('copy', { bid: '0.01' });
+    const rows = [noted('"said ""a"",\r\n\r\n  and b"'), noted(`"\n${copy}\n"`, { ts: '1776323406000', bid: '0.5' })];
+    expect(await quotesOfTable(...rows, '', noted('', { ts: '1776323407000', bid: '0.49' }))).toEqual({
+      rejected: [],
+      bids: [0.51, 0.5, 0.49],
+    });
+  });
+
+  test('and one without an end takes no other row with it.', async () => {
+    const rows = [
+      noted('', { ts: '1776323406000', bid: '0.5' }),
+      noted('"b\nc"', { ts: '1776323407000', bid: '0.49' }),
+    ];
+    expect(await quotesOfTable(noted('"a'), '', ...rows, noted('"d'))).toEqual({
+      rejected: [2, 7].map((line) => [line, 'the row has a quote that is not closed, or text next to a quoted field']),
+      bids: [0.5, 0.49],
+    });
+  });
+
+  async function quotesOfTable(...rows: string[]) {
+    using place = temporaryArchive();
+    const { rejections } = await importMapped(place.archive, mapping(), [`${HEADER},note`, ...rows, ''].join('\n'));
+    return {
+      rejected: rejections.map(({ line, reason }) => [line, reason]),
+      bids: quotesOf(place.archive, SLUG, 'up').map(({ quote }) => quote.bidPrice),
+    };
+  }
 });
 
 test('Importing a mapped file fails if all of its rows are ignored.', async () => {

@@ -105,6 +105,7 @@ async function imported(toml: string, write: (path: string) => void, name = 'boo
 describe('an import with a mapping', () => {
   test.each([
     ['a SQLite table', SQLITE, writeSqlite],
+    ['a SQLite query that ends like a statement', QUERY.replace('at", ', 'at ;\\n", '), writeSqlite],
     ['a SQLite query', QUERY, (path: string, rows: typeof ROWS) => writeSqlite(path, rows.toReversed())],
     ['Parquet', PARQUET, writeParquet],
   ])('stores the books of %s exactly', async (_, toml, write) => {
