@@ -733,6 +733,17 @@ asks = { levels = "asks", price = 0, size = 1 }
     expect(out).toContain('2 rows cannot be read, row 32: the row has 1 fields, but the header has 2\n');
   });
 
+  test('reads line breaks in quoted fields of CSV', async () => {
+    const path = pathOf('notes.csv');
+    writeFileSync(path, `ts;slug;price;note\n${AT_MS};${SLUG};0.5;"a\nb"\n${AT_MS};${SLUG};0.5;"c\n`);
+    const { out } = await inspected(path, '--json');
+    const { delimiter, fields } = JSON.parse(out).tables[0];
+    expect([delimiter, fields.map(({ name }: { name: string }) => name)]).toEqual([
+      ';',
+      ['ts', 'slug', 'price', 'note'],
+    ]);
+  });
+
   test('prints names and values of a file without control characters', async () => {
     writeFileSync(pathOf('hostile.jsonl'), '{"a\\u001b[31m\\n[x]":"\\u001b[2J","b\\u007f":1}\n{"a":2}\n');
     const { out } = await inspected(pathOf('hostile.jsonl'));

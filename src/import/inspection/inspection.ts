@@ -11,7 +11,7 @@ import type { RowSource } from '../mapping/row-source.ts';
 import { sqliteRows } from '../mapping/sqlite-rows.ts';
 import { csvRows, jsonRows } from '../mapping/text-rows.ts';
 import { type OpenedSource, openSource } from '../opened-source.ts';
-import { splitRow } from '../parse/csv.ts';
+import { rowsOfLines } from '../parse/csv.ts';
 import { ParquetFile } from '../parse/parquet.ts';
 import { isSqlite, SqliteFile } from '../parse/sqlite.ts';
 import { Sample } from '../sample.ts';
@@ -92,11 +92,10 @@ function formatOf({ sample }: OpenedSource, recording: Codec | undefined, name: 
 
 /** The text that divides the first lines into the same number of fields, two or more. */
 function delimiterOf(lines: readonly string[]): string | undefined {
-  // A single line may be part of any text.
-  if (lines.length < 2) return undefined;
-  const counts = (delimiter: string) => lines.map((line) => splitRow(line, delimiter)?.length);
+  const counts = (delimiter: string) => rowsOfLines(lines, delimiter).map((row) => row?.length);
   const most = DELIMITERS.map((delimiter) => [delimiter, counts(delimiter)] as const)
-    .filter(([, [first, ...others]]) => first !== undefined && first > 1 && others.every((count) => count === first))
+    // A single row may be part of any text.
+    .filter(([, [first = 0, ...others]]) => first > 1 && others.length > 0 && others.every((count) => count === first))
     .toSorted(([, [a = 0]], [, [b = 0]]) => b - a)[0];
   return most?.[0];
 }
@@ -118,7 +117,7 @@ async function tablesOf({ sample, file }: OpenedSource, format: Mapping['format'
   }
   if (format === 'json') return [await tableOf(jsonRows(file), [])];
   const delimiter = delimiterOf(sample.lines)!;
-  const columns = splitRow(sample.lines[0]!, delimiter)!;
+  const columns = rowsOfLines(sample.lines, delimiter)[0]!;
   return [{ ...(await tableOf(csvRows(file, { delimiter }), [...new Set(columns)])), delimiter }];
 }
 

@@ -16,6 +16,18 @@ export function hasColumns({ lines: [header] }: Sample, required: readonly strin
   return names !== undefined && required.every((name) => names.includes(name));
 }
 
+/** The fields of the rows of a file that begins with these lines; undefined where the quotes are malformed. A row without its end is left out. */
+export function rowsOfLines(lines: readonly string[], delimiter: string): readonly (readonly string[] | undefined)[] {
+  const found: (readonly string[] | undefined)[] = [];
+  const rows = new QuotedRows({
+    split: (text) => splitRow(text, delimiter),
+    isRow: (fields) => found.length === 0 || fields.length === found[0]?.length,
+    visit: ({ fields }) => found.push(fields instanceof DomainError ? undefined : fields),
+  });
+  for (const [index, text] of lines.entries()) rows.push({ number: index + 1, text: () => text });
+  return found;
+}
+
 interface CsvOptions {
   readonly required: readonly string[];
   /** One or two characters; a comma by default. */
@@ -70,7 +82,7 @@ function fieldsOf(row: QuotedRow, count: number): readonly string[] {
 }
 
 /** The fields of a row; undefined if its quotes are malformed. Fields beyond COLUMNS_MAX are left out. */
-export function splitRow(line: string, delimiter = COMMA): string[] | undefined {
+function splitRow(line: string, delimiter = COMMA): string[] | undefined {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line;
   const fields: string[] = [];
   let at = 0;
