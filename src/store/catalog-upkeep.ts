@@ -3,7 +3,14 @@ import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Bucket } from './bucket.ts';
 import { BOOK_OBJECTS, type CatalogState, catalogObject, decodeObject } from './catalog.ts';
-import { checkpointNumbers, checkpointObject, checkpointOf, PARTS, stateOf } from './catalog-checkpoints.ts';
+import {
+  type Checkpoint,
+  checkpointNumbers,
+  checkpointObject,
+  checkpointOf,
+  PARTS,
+  stateOf,
+} from './catalog-checkpoints.ts';
 import { CatalogFollower } from './catalog-follower.ts';
 import type { Database } from './database.ts';
 import { tableOf } from './database-packs.ts';
@@ -28,13 +35,15 @@ export interface Pruned {
 
 /**
  * Deletes files that no market of `databases` has had for a day, checkpoints before the last two, the objects before those, and parts that
- * neither of the two names: nodes do not need them to start. Only the publisher does it. `mayDelete` is called before each deletion.
+ * neither of the two names: nodes do not need them to start. Only the publisher does it. `mayDelete` is called before each deletion. `own`: a
+ * checkpoint whose parts stay, also if no list of the storage has it yet.
  */
 export async function prune(
   bucket: Bucket,
   databases: readonly Database[],
   nowMs: InstantMs,
   mayDelete: () => Promise<void>,
+  own: Checkpoint | undefined,
 ): Promise<Pruned> {
   const pruned = { files: 0, waitingFiles: 0, objects: 0, checkpoints: 0, parts: 0 };
   const remove = async (kind: keyof Pruned, name: string) => {
@@ -59,8 +68,7 @@ export async function prune(
   const kept = numbers.slice(-2);
   using parts = new StoredObjects(bucket, PARTS);
   await parts.load();
-  for (const number of kept) {
-    const found = await checkpointOf(bucket, number);
+  for (const found of [own, ...(await Promise.all(kept.map((number) => checkpointOf(bucket, number))))]) {
     for (const sha256 of found === undefined ? [] : [found.table, ...found.packs]) parts.name(sha256);
   }
   for (const number of numbers.slice(0, -2)) await remove('checkpoints', checkpointObject(number));

@@ -201,7 +201,8 @@ export class Publisher implements AsyncDisposable {
   async prune(): Promise<Pruned> {
     await this.#upkeep;
     const { bucket, clock } = this.#options;
-    const pruned = await prune(bucket, [this.replica.database, this.#database], clock(), this.#mayWrite);
+    const databases = [this.replica.database, this.#database];
+    const pruned = await prune(bucket, databases, clock(), this.#mayWrite, this.#checkpoint);
     for (const objects of [this.#files, this.#parts]) await objects.load();
     this.#noteLackingFiles();
     return pruned;

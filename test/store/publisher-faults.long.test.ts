@@ -224,6 +224,18 @@ describe('a publisher', () => {
     await expectSame(place);
   });
 
+  test('keeps the parts of its checkpoint where lists do not have the checkpoint yet', async () => {
+    await using place = await publishedPlace();
+    await using publisher = await place.publisher();
+    await importRecords(place.held.archive, marketsOfBooks(6, 1, 20));
+    await publisher.publish();
+    place.server.isListed = (name) => name !== 'a/checkpoints/000000000001.json';
+    await publisher.writeCheckpoint();
+    expect((await publisher.prune()).parts).toBe(0);
+    place.server.isListed = () => true;
+    await expectSame(place);
+  });
+
   test('writes a checkpoint of one object while it publishes others', async () => {
     await using place = await publishedPlace();
     await using publisher = await place.publisher({ bucket: place.bucket('a', { ...TIMES, tries: 30 }) });

@@ -35,6 +35,8 @@ export class BucketServer implements AsyncDisposable {
   fault: (request: BucketRequest) => BucketFault | undefined = () => undefined;
   /** False: it ignores If-None-Match and If-Match, as some storages do. */
   hasConditions = true;
+  /** False: lists lack the object, as those of some storages do for a while. */
+  isListed: (name: string) => boolean = () => true;
   /** Another storage that carries out the requests in place of this one. */
   upstream: string | undefined;
   /** What it adds to the time. */
@@ -152,7 +154,7 @@ export class BucketServer implements AsyncDisposable {
 
   #list(query: URLSearchParams): string {
     const after = query.get('continuation-token') ?? '';
-    const all = this.names(query.get('prefix') ?? '').filter((name) => name > after);
+    const all = this.names(query.get('prefix') ?? '').filter((name) => name > after && this.isListed(name));
     const page = all.slice(0, LIST_MAX);
     const items = page.map(
       (name) => `<Contents><Key>${name}</Key><Size>${this.objects.get(name)!.bytes.length}</Size></Contents>`,
