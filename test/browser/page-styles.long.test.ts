@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createKey } from '../../src/account/account-keys.ts';
+import { grantTier } from '../../src/account/administration.ts';
 import { writeRecorderStatus } from '../../src/store/recorder-file.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { troubledStatus } from '../support/recorder-status.ts';
@@ -46,10 +47,11 @@ describe.skipIf(!HAS_CHROMIUM)('the style of pages in a browser (needs Chromium,
     expect(new Set(await seen<number[]>('/admin/tiers/pro', 'desktop', tops)).size).toBe(1);
   });
 
-  test('A phone shows the addresses of the audit in full.', async () => {
-    const cut = `[...document.querySelectorAll('.cut')].filter((one) => one.checkVisibility() && one.innerText === '${LONG}')
-      .map((one) => one.scrollWidth > one.clientWidth)`;
-    expect(new Set(await seen<boolean[]>('/admin/audit', 'phone', cut))).toEqual(new Set([false]));
+  test('The addresses of the audit are whole on a desktop and on a phone, and broken before their @ only.', async () => {
+    const lines = `[...document.querySelectorAll('.person a')].filter((one) => one.innerText === '${LONG}')
+      .map((one) => one.scrollWidth <= one.clientWidth && Math.round(one.offsetHeight / parseFloat(getComputedStyle(one).lineHeight)))`;
+    expect(new Set(await seen<number[]>('/admin/audit', 'desktop', lines))).toEqual(new Set([2]));
+    expect(new Set(await seen<number[]>('/admin/audit', 'phone', lines))).not.toContain(false);
   });
 
   test('A table of two columns in the manual has its headings on a phone too.', async () => {
@@ -100,6 +102,16 @@ describe.skipIf(!HAS_CHROMIUM)('the style of pages in a browser (needs Chromium,
       return range.getBoundingClientRect().right > one.closest('.stacked').getBoundingClientRect().right - 8;
     }).map((one) => one.innerText)`;
     expect(await seen('/admin/recorder', 'phone', outside)).toEqual([]);
+    const heights = `[...document.querySelectorAll('[data-heading="From (UTC)"]')].map((one) => one.clientHeight < 25)`;
+    expect(new Set(await seen<boolean[]>('/admin/recorder', 'phone', heights))).toEqual(new Set([true]));
+  });
+
+  test('The end of a tier is right below it on a phone, also beside a long address.', async () => {
+    const { registry } = site.people;
+    const { id } = registry.accounts.findByEmail(LONG)!;
+    grantTier({ registry, nowMs: NOW_MS }, id, 'pro', NOW_MS + 9 * 86_400_000);
+    const room = `[...document.querySelectorAll('.main .quiet')].map((one) => one.getBoundingClientRect().top - one.parentElement.getBoundingClientRect().top < 30)`;
+    expect(await seen<boolean[]>('/admin/accounts', 'phone', room)).toEqual([true]);
   });
 
   test('The button that copies code is beside its lines, or above them on a phone, also where they scroll or are broken.', async () => {

@@ -131,7 +131,7 @@ function recordedWindow(symbol: string, nowMs: number, ahead: number, state: Win
   const startMs = nowMs - (nowMs % WINDOW_MS) + ahead * WINDOW_MS;
   const isListed = state !== 'wanted' && state !== 'missed';
   const hasBooks = isListed && state !== 'listed';
-  const lastMs = Math.min(nowMs - 1500, startMs + WINDOW_MS + MINUTE_MS);
+  const lastMs = Math.min(nowMs - 1500, startMs + WINDOW_MS - 400);
   return {
     slug: `${symbol}-updown-5m-${startMs / 1000}`,
     symbol,

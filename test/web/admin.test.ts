@@ -485,16 +485,14 @@ describe('The pages of administration', () => {
         Kind: 'sign-in',
         Action: `${sentence} session.end-all`,
         'Time (UTC)': '00:00',
-        Person: '<b>@audit.example',
-        Account: '<b>@audit.example',
+        'Person and account': '<b>@audit.example',
       })),
     );
     expect((await entries(''))[0]).toEqual({
       Kind: 'sign-in',
       Action: 'Signed out session.sign-out',
       'Time (UTC)': '00:00',
-      Person: 'the server',
-      Account: '<b>@audit.example',
+      'Person and account': 'the server for <b>@audit.example',
     });
     database.write(() => audit.append({ atMs: NOW_MS + DAY_MS, by: {}, action: 'key.create', accountId: id }));
     database.write(() => audit.append({ atMs: NOW_MS + DAY_MS, by: {}, action: 'account.link', accountId: id }));

@@ -46,11 +46,13 @@ test('every entry of a person has the address and the id of the request, and eve
     `account.disable · from 127.0.0.1 · request ${disabled!.requestId}`,
   );
   const commands = (await ada.open('/admin/audit?action=account.link')).text;
-  expect(rowsOf(commands, 'Entries of the audit').at(-1)).toMatchObject({ Person: 'operator on the server' });
+  expect(rowsOf(commands, 'Entries of the audit').at(-1)).toMatchObject({
+    'Person and account': `operator on the server for ${ADA}`,
+  });
   const job = { atMs: NOW_MS, by: {}, action: 'payment.fail', detail: { payment: 'pay_1', job: 'reconciliation' } };
   registry.database.write(() => registry.audit.append(job));
   const jobs = (await ada.open('/admin/audit?action=payment.fail')).text;
-  expect(rowsOf(jobs, 'Entries of the audit')).toMatchObject([{ Person: 'reconciliation job' }]);
+  expect(rowsOf(jobs, 'Entries of the audit')).toMatchObject([{ 'Person and account': 'reconciliation job' }]);
   await ada.post('/account/sessions/end-all');
   const entries = registry.audit.list(100);
   const isComplete = ({ clientAddress, requestId: ofEntry }: AuditEntry) =>

@@ -37,7 +37,7 @@ const problemsIn = (page: string) =>
 test('An admin finds the page of the recorder in the menu, which says so where none ever ran.', async () => {
   const { text } = await pageWith(undefined);
   expect(text).toContain('<a href="/admin/recorder" aria-current="page">Recorder</a>');
-  expect(noticesIn(text)).toEqual([['status', "No recorder ever ran here: 'bookreel record' starts one."]]);
+  expect(noticesIn(text)).toEqual([['status', 'No recorder ever ran here: bookreel record starts one.']]);
   expect(text).not.toContain('<table');
 });
 
@@ -188,7 +188,8 @@ test('A recorder that has stopped, and a file that cannot be read, are alerts.',
   const now = site.people.nowMs();
   const stopped = (await pageWith(recorderStatus(now - 10_001))).text;
   expect(noticesIn(stopped)[0]![1]).toMatch(/^The recorder is not running since .*; it recorded btc, eth/);
-  expect(problemsIn(stopped)).toEqual([expect.stringContaining("Run 'systemctl start bookreel-recorder'")]);
+  expect(problemsIn(stopped)).toEqual([expect.stringContaining('Run systemctl start bookreel-recorder')]);
+  expect(stopped).toContain('Run <code>systemctl start bookreel-recorder</code>, or delete');
   writeFileSync(join(site.people.directory, RECORDER_FILE), '{}');
   const browser = await site.signedIn('admin@example.com');
   expect(problemsIn((await browser.open('/admin/recorder')).text)).toHaveLength(1);

@@ -19,9 +19,11 @@ const COLUMNS: readonly Column<AccountOverview>[] = [
     class: 'long',
     cell: (account) => (
       <>
-        <AccountLink {...account} /> {account.role === 'admin' && <span class="badge accent">admin</span>}{' '}
-        {account.disabledMs !== undefined && <StateBadge account={account} />}
-        {account.name !== undefined && <div class="quiet">{account.name}</div>}
+        <AccountLink {...account} />
+        <div class="quiet">
+          {account.name} {account.role === 'admin' && <span class="badge accent">admin</span>}{' '}
+          {account.disabledMs !== undefined && <StateBadge account={account} />}
+        </div>
       </>
     ),
   },

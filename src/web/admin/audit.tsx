@@ -7,7 +7,7 @@ import { type Person, personPage, type WebDeps } from '../person-page.tsx';
 import type { Column } from '../table.tsx';
 import { dayText, Time } from '../time.tsx';
 import { chosenDays } from '../usage/usage-range.tsx';
-import { ACCOUNT_FILTER, AccountLink, filteredAccount } from './shown-account.tsx';
+import { ACCOUNT_FILTER, AccountLink, Address, filteredAccount } from './shown-account.tsx';
 
 export const AUDIT_PATH = '/admin/audit';
 export const AUDIT_LABEL = 'Entries of the audit';
@@ -60,39 +60,35 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
   { heading: 'Time', class: 'nowrap', isPlain: true, cell: ({ atMs }) => <Time ms={atMs} /> },
   {
     heading: 'Person',
-    class: 'nowrap',
+    class: 'person',
     isPlain: true,
     cell: (entry) =>
       entry.actor === undefined ? (
-        <span class="quiet cut">{actorWithoutAccount(entry)}</span>
+        <span class="quiet">{actorWithoutAccount(entry)}</span>
       ) : (
-        <div class="cut" title={entry.actor}>
-          {entry.actor}
-        </div>
+        <Address email={entry.actor} />
       ),
   },
 ];
 
-/** Columns for entries below the headings of their days. */
-const COLUMNS: readonly Column<AuditRecord>[] = [
-  ...ENTRY_COLUMNS.map((column) =>
-    column.heading === 'Time'
-      ? { ...column, heading: 'Time (UTC)', cell: ({ atMs }: AuditRecord) => <Time ms={atMs} part="ofDay" /> }
-      : column,
-  ),
-  {
-    heading: 'Account',
-    class: 'nowrap',
-    isPlain: true,
-    // On a phone the person is enough where both are the same.
-    cell: ({ accountId, account, actor }) =>
-      accountId !== undefined && (
-        <span class={actor === account ? 'cut minor' : 'cut'} title={account}>
-          <AccountLink id={accountId} email={account} />
-        </span>
-      ),
-  },
-];
+/** Columns for entries below the headings of their days, of many accounts: the person is a link to theirs, or is followed by the account. */
+const COLUMNS: readonly Column<AuditRecord>[] = ENTRY_COLUMNS.map((column) => {
+  if (column.heading === 'Time')
+    return { ...column, heading: 'Time (UTC)', cell: ({ atMs }: AuditRecord) => <Time ms={atMs} part="ofDay" /> };
+  if (column.heading !== 'Person') return column;
+  const cell = (entry: AuditRecord) => {
+    const { actorId, accountId, account } = entry;
+    if (accountId === undefined) return column.cell(entry);
+    const link = <AccountLink id={accountId} email={account} />;
+    if (actorId === accountId) return link;
+    return (
+      <>
+        {column.cell(entry)} <span class="quiet">for</span> {link}
+      </>
+    );
+  };
+  return { ...column, heading: 'Person and account', cell };
+});
 
 /** The actor without an account: a job, a user of the machine, or a person who could not sign in. */
 function actorWithoutAccount({ action, operatingUser, detail: { job } }: AuditRecord): string {

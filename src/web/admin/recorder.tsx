@@ -54,7 +54,7 @@ export function recorderPage({ archive, service, nowMs }: WebDeps, person: Perso
       path: RECORDER_PATH,
       action: (
         <a class="button" href={isLive ? RECORDER_PATH : `${RECORDER_PATH}?refresh`}>
-          {isLive ? 'Stop refreshing' : `Refresh every ${REFRESH_SECONDS} s`}
+          {isLive ? 'Stop refreshing' : 'Start refreshing'}
         </a>
       ),
     },
@@ -89,7 +89,7 @@ function Headline({ reading, problems }: HeadlineContent) {
     <section class={`card headline ${look}`} aria-label="State">
       <h2>{text}</h2>
       <p class="state" role="status">
-        {errorSentence({ message: recorderSentence(reading) })}
+        {problemText(recorderSentence(reading))}
       </p>
       {problems.length > 0 && (
         <div role="alert">
@@ -98,7 +98,7 @@ function Headline({ reading, problems }: HeadlineContent) {
               <li key={problem}>
                 <span class={losesData ? 'badge bad' : 'badge warn'}>{losesData ? 'loses data' : 'warning'}</span>
                 <div>
-                  <strong>{problemText(problem)}</strong> {advice !== undefined && errorSentence({ message: advice })}
+                  {problemText(problem)} {advice !== undefined && <span class="quiet">{problemText(advice)}</span>}
                 </div>
               </li>
             ))}
@@ -204,10 +204,16 @@ function windowName(slug: string): string {
   return `${symbol.toUpperCase()} ${timeframe} ${timeText(startMs).slice(11, 16)}`;
 }
 
-/** A sentence with the names of windows in place of slugs, and with flags that are not broken. */
+/** A sentence with the names of windows in place of slugs, and with flags that are not broken and quoted commands as code. */
 function problemText(message: string): ComponentChildren[] {
-  const parts = errorSentence({ message }).split(/(--[\w-]+|\b[a-z]+-updown-\w+-\d+)/);
-  return parts.map((part) => (part.startsWith('--') ? <code class="nowrap">{part}</code> : windowName(part)));
+  const parts = errorSentence({ message }).split(/(--[\w-]+|'[a-z][\w -]+'|\b[a-z]+-updown-\w+-\d+)/);
+  return parts.map((part) =>
+    /^(?:--|')/.test(part) ? (
+      <code class={part.startsWith('-') ? 'nowrap' : undefined}>{part.replaceAll("'", '')}</code>
+    ) : (
+      windowName(part)
+    ),
+  );
 }
 
 function StateText({ text }: { readonly text: string }) {

@@ -5,9 +5,18 @@ import type { Filter } from '../list.tsx';
 
 export const ACCOUNTS_PATH = '/admin/accounts';
 
-/** A link to the page of an account, which says its address. It is broken before its @ if it has to be. */
+/** An address, which is broken before its @ if it has to be. */
+export function Address({ email }: { readonly email: string }) {
+  return <>{email.split(/(?=@)/).map((part, nth) => [nth > 0 && <wbr />, part])}</>;
+}
+
+/** A link to the page of an account, which says its address. */
 export function AccountLink({ id, email = '' }: { readonly id: number; readonly email: string | undefined }) {
-  return <a href={`${ACCOUNTS_PATH}/${id}`}>{email.split(/(?=@)/).map((part, nth) => [nth > 0 && <wbr />, part])}</a>;
+  return (
+    <a href={`${ACCOUNTS_PATH}/${id}`}>
+      <Address email={email} />
+    </a>
+  );
 }
 
 /** The state of an account: active, disabled or deleted. */
