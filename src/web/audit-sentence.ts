@@ -45,8 +45,8 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     `Took back the tier ${tier}: the payment ${payment} is not on its network any more`,
   'payment.settle': ({ payment, tier, refund }) =>
     refund === undefined
-      ? `Granted the tier ${tier} for the payment ${payment}`
-      : `Granted nothing for the payment ${payment}: it was refunded`,
+      ? `Bought the tier ${tier} with the payment ${payment}`
+      : `Bought nothing with the payment ${payment}: it was refunded`,
   'recordings.delete': ({ coins, markets, records, coinPrices }) => {
     const of = (count: Value, noun: string) => countText(Number(count), noun);
     return `Deleted ${of(markets, 'market')} with ${of(records, 'record')} and ${of(coinPrices, 'coin price')} of ${coins}`;

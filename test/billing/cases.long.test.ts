@@ -345,7 +345,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
       expect([state, entry!.action, auditSentence(entry!)]).toEqual([
         'settled',
         'payment.settle',
-        `Granted nothing for the payment ${body.id}: it was refunded`,
+        `Bought nothing with the payment ${body.id}: it was refunded`,
       ]);
     },
   );

@@ -79,6 +79,9 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
     await page.goto(`${server.origin}/account/usage`);
     await until(page, has(LIGHT.slice(0, 1)));
     expect(await page.evaluate<string[]>(COLOURS)).not.toContain(LIGHT[1]);
+    expect(await page.evaluate<string>("document.querySelector('#usage-chart').innerText")).toMatch(
+      /The pale day is not over: it counts until \d{4}-\d\d-\d\d \d\d:\d\d UTC\./,
+    );
     // The bar of today is pale, and the grid goes on above it.
     expect(await page.evaluate<string[]>(COLOURS)).toContain('159,200,197');
     expect(await page.evaluate<string[]>(GRID)).toHaveLength(1);
@@ -112,7 +115,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
     await until(page, 'document.querySelector(".plot canvas").clientWidth < 390');
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(390);
     await page.press('input[name=Measure]:checked', 'ArrowRight');
-    expect(await page.evaluate<string>('document.activeElement.parentElement.innerText')).toBe('Forbidden (403)');
+    expect(await page.evaluate<string>('document.activeElement.parentElement.innerText')).toBe('Forbidden');
     await page.press(':focus', 'Tab');
     await page.press(':focus', 'ArrowRight');
     await until(page, 'document.querySelector(".legend") !== null');

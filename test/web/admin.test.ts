@@ -173,7 +173,7 @@ describe('The pages of administration', () => {
     ]);
     expect(rowsOf(text, 'Entries of the audit')).toContainEqual({
       Kind: 'key',
-      Action: `Created the key ${apiKey.id} with the tier enterprise key.create`,
+      Action: `Created the key ${apiKey.id} with the tier Enterprise key.create`,
       Time: '2026-06-01 00:00 UTC',
       Person: 'the server',
     });

@@ -34,13 +34,13 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
   const time = '2026-06-01 00:00 UTC';
   expect(await latest()).toEqual({
     Time: time,
-    Activity: 'Granted the tier starter without an end',
+    Activity: 'Granted the tier Starter without an end',
     By: 'the service',
   });
   const root = await site.signedIn('root@example.com');
   registry.accounts.setRole(registry.accounts.findByEmail('root@example.com')!.id, 'admin');
   await root.post('/admin/accounts/grant', { account: String(id), tier: 'free', until: '' });
-  expect(await latest()).toEqual({ Time: time, Activity: 'Granted the tier free without an end', By: 'an admin' });
+  expect(await latest()).toEqual({ Time: time, Activity: 'Granted the tier Free without an end', By: 'an admin' });
   grantTier(change(), id, 'pro', NOW_MS + DAY_MS);
   const pro = await shown();
   expect([markedIn(pro), plainText(pro).includes('1 day left , until 2026-06-02 00:00 UTC')]).toEqual([['Pro'], true]);

@@ -98,7 +98,9 @@ test.each([
   expect(table(page, `Usage by ${interval}`)).toEqual(
     Object.fromEntries(
       [...byInterval].map(([start, list]) => {
-        return [interval === 'day' ? start : `${start.replace('T', ' ')} UTC`, summed(list)];
+        // The interval that is not over yet says so.
+        const until = toMs === 0 && list[0]!.startMs >= NOW_MS ? ' until 00:30' : '';
+        return [`${interval === 'day' ? start : `${start.replace('T', ' ')} UTC`}${until}`, summed(list)];
       }),
     ),
   );

@@ -183,7 +183,7 @@ export async function keyPage(
         />
       </Form>
       <h2 id="end">Rotate or revoke</h2>
-      <div class="card danger">
+      <div class="card">
         <Action
           label="Rotate"
           action={`${KEYS_PATH}/rotate`}
@@ -193,6 +193,8 @@ export async function keyPage(
         >
           A new key replaces this one, with the same id, name and limits.
         </Action>
+      </div>
+      <div class="card danger">
         <Action
           label="Revoke"
           action={`${KEYS_PATH}/revoke`}

@@ -188,7 +188,7 @@ function Refusals({ routes, sum }: { readonly routes: AccountUsage['routes']; re
             </>
           ),
         },
-        { heading: 'Mostly at', class: 'long', cell: ({ field }) => <Route path={most(field)} /> },
+        { heading: 'Mostly at', class: 'nowrap', cell: ({ field }) => <Route path={most(field)} /> },
         { heading: 'Requests', class: 'number main', cell: ({ field }) => numberText(sum[field]) },
       ]}
       rows={rows}

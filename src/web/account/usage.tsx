@@ -3,7 +3,7 @@ import { UsageByName } from '../../account/usage-series.ts';
 import type { ApiKey } from '../../domain/api-key.ts';
 import { csvCells } from '../../domain/csv-cells.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { formatInstant } from '../../domain/instant.ts';
+import { formatInstant, timeText } from '../../domain/instant.ts';
 import { HOUR_MS } from '../../domain/usage.ts';
 import { Choice } from '../form.tsx';
 import { linkTo } from '../link-to.ts';
@@ -175,8 +175,11 @@ function UsageFigures({ used, keys, change, query }: UsageFiguresContent) {
 }
 
 function Intervals({ used }: { readonly used: AccountUsage }) {
+  const { intervalMs, toMs } = used;
   const rows = used.total.intervals.toReversed().map(([startMs, sum]) => {
-    return { name: intervalText(startMs, used.intervalMs), sum };
+    // The interval that is not over yet says so.
+    const until = toMs < startMs + intervalMs - 1 && <span class="quiet">until {timeText(toMs).slice(11, 16)}</span>;
+    return { name: [intervalText(startMs, intervalMs), ' ', until], sum };
   });
   const by = used.intervalMs === HOUR_MS ? 'Hour' : 'Day';
   return (

@@ -21,10 +21,12 @@ function Kind({ action }: { readonly action: string }) {
   return <span class={LOSSES.test(action) ? 'badge bad' : 'badge'}>{auditKind(action)}</span>;
 }
 
-/** The sentence of an entry, with the name of its key in place of the id. */
+/** The sentence of an entry, with the names of its key and of its tier in place of their ids. A change of a tier has both of the tier. */
 export function EntryText({ entry }: { readonly entry: AuditRecord }) {
   const id = String(entry.detail.key);
-  const sentence = auditSentence(entry);
+  const { tierName: tier = entry.detail.tier } = entry;
+  const isOfTier = /^tier\.(?:add|set)$/.test(entry.action);
+  const sentence = auditSentence(isOfTier || tier == null ? entry : { ...entry, detail: { ...entry.detail, tier } });
   const [before, after] = sentence.split(id);
   if (entry.keyName === undefined || after === undefined) return <>{sentence}</>;
   return (

@@ -1,6 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { timeText } from '../../domain/instant.ts';
 import { bytesText, numberText } from '../texts.ts';
 import { type ChartData, DAY_MS, intervalText, MEASURES, type Measure, weekly } from '../usage/chart-data.ts';
 import { Choices } from './choices.tsx';
@@ -69,7 +70,7 @@ function UsageExplorer({ data }: { readonly data: ChartData }) {
       <div class="row spread">
         <Choices
           label="Measure"
-          options={MEASURES.map((one) => [one.field, one.name])}
+          options={MEASURES.map((one) => [one.field, one.short])}
           chosen={measure.value}
           choose={(field) => {
             measure.value = field;
@@ -89,7 +90,7 @@ function UsageExplorer({ data }: { readonly data: ChartData }) {
       <p class="quiet small">
         {at !== undefined
           ? `${timeOf(at)}: ${text(sums.value[at]!)}`
-          : `${summary}${data.isLastOpen ? `. The pale ${unit} is not over yet.` : ''}`}
+          : `${summary}${data.isLastOpen ? `. The pale ${unit} is not over: it counts until ${timeText(data.toMs)}.` : ''}`}
       </p>
       {split.value !== ALL && (
         <fieldset class="legend">

@@ -5,14 +5,14 @@ import type { UsageCounts } from '../../domain/usage.ts';
 export const DAY_MS = 86_400_000;
 const DATE_CHARS = '2026-11-22'.length;
 
-/** The counts of usage in the order of columns, with their names for people. */
+/** The counts of usage in the order of columns, with their names for people. The short ones have room beside each other on a phone. */
 export const MEASURES = [
-  { field: 'requests', name: 'Requests' },
-  { field: 'forbidden', name: 'Forbidden (403)' },
-  { field: 'limited', name: 'Limited (429)' },
-  { field: 'failed', name: 'Other refusals' },
-  { field: 'bytes', name: 'Sent' },
-] as const satisfies readonly { readonly field: keyof UsageCounts; readonly name: string }[];
+  { field: 'requests', name: 'Requests', short: 'Requests' },
+  { field: 'forbidden', name: 'Forbidden (403)', short: 'Forbidden' },
+  { field: 'limited', name: 'Limited (429)', short: 'Limited' },
+  { field: 'failed', name: 'Other refusals', short: 'Other' },
+  { field: 'bytes', name: 'Sent', short: 'Sent' },
+] as const satisfies readonly { readonly field: keyof UsageCounts; readonly name: string; readonly short: string }[];
 export type Measure = (typeof MEASURES)[number]['field'];
 
 /** The data of the chart, which its script draws. */
@@ -24,6 +24,8 @@ export interface ChartData {
   readonly count: number;
   /** True: the last interval is not over yet. */
   readonly isLastOpen: boolean;
+  /** The last instant that counts. */
+  readonly toMs: number;
   /** The same requests, split in several ways. */
   readonly splits: readonly { readonly name: string; readonly series: readonly ChartSeries[] }[];
 }

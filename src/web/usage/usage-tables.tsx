@@ -32,7 +32,7 @@ export function UsageTable({ by, rows }: UsageTableContent) {
   return (
     <Table
       label={`Usage by ${by.toLowerCase()}`}
-      columns={[{ heading: by, class: 'long', isRowHeading: true, cell: ({ name }) => name }, ...counts]}
+      columns={[{ heading: by, class: 'most', isRowHeading: true, cell: ({ name }) => name }, ...counts]}
       rows={rows}
       empty="No requests."
     />
@@ -64,6 +64,7 @@ export async function changeText(
 export function UsageTotals({ sum, change }: { readonly sum: UsageCounts; readonly change: string | undefined }) {
   const { requests, forbidden, limited, failed, bytes } = sum;
   const refused = forbidden + limited + failed;
+  const kinds = [`${numberText(forbidden)} forbidden`, `${numberText(limited)} limited`, `${numberText(failed)} other`];
   return (
     <div class="cards">
       <Figure
@@ -75,7 +76,7 @@ export function UsageTotals({ sum, change }: { readonly sum: UsageCounts; readon
       <Figure
         name="Refused"
         value={numberText(refused)}
-        note={`${numberText(forbidden)} forbidden · ${numberText(limited)} rate-limited · ${numberText(failed)} other`}
+        note={kinds.map((kind, nth) => [nth > 0 && ' · ', <span class="unbroken">{kind}</span>])}
       />
     </div>
   );
@@ -142,5 +143,5 @@ function chartData({ fromMs, toMs, intervalMs }: SummedTime, splits: Splits): Ch
     return { name, series };
   };
   const isLastOpen = toMs < fromMs + count * intervalMs - 1;
-  return { startMs: fromMs, intervalMs, count, isLastOpen, splits: Object.entries(splits).map(split) };
+  return { startMs: fromMs, intervalMs, count, isLastOpen, toMs, splits: Object.entries(splits).map(split) };
 }
