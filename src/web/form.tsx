@@ -15,14 +15,27 @@ interface FormContent {
   readonly look?: string;
   /** A link after the button. */
   readonly link?: ComponentChildren;
+  /** True: the button cannot be pressed. */
+  readonly isOff?: boolean;
   readonly children?: ComponentChildren;
 }
 
 /** A form with one button at its end. */
 export function Form(content: FormContent) {
-  const { action, method = 'post', hidden = {}, id, class: classes, button, look = '', link, children } = content;
+  const {
+    action,
+    method = 'post',
+    hidden = {},
+    id,
+    class: classes,
+    button,
+    look = '',
+    link,
+    isOff,
+    children,
+  } = content;
   const submit = (
-    <button class={`button ${look}`.trim()} type="submit">
+    <button class={`button ${look}`.trim()} type="submit" disabled={isOff}>
       {button}
     </button>
   );
@@ -77,11 +90,27 @@ export function Field({ label, children, refused, ...input }: FieldContent) {
   );
 }
 
-type TimeContent = Pick<FieldContent, 'label' | 'name' | 'step' | 'children' | 'refused'>;
+type TimeContent = Pick<FieldContent, 'label' | 'name' | 'children' | 'refused'>;
 
-/** An instant of UTC, for `instantField`. Browsers without a calendar show a text, whose form the title has. */
+/** An instant of UTC, for `instantField`. It is a text: the calendars of browsers write days as their language does, and no page does. */
 export function InstantField(content: TimeContent) {
-  return <Field {...content} type="datetime-local" title="A time like 2026-12-31 23:59" />;
+  const form = '2026-12-31 23:59';
+  return <Field {...content} placeholder={form} title={`A time like ${form}`} autocomplete="off" />;
+}
+
+/** A day of UTC: a text, as in InstantField. */
+export function DayField(content: FieldContent) {
+  const form = '2026-12-31';
+  return (
+    <Field
+      {...content}
+      placeholder={form}
+      title={`A day like ${form}`}
+      pattern="\s*\d{4}-\d\d-\d\d\s*"
+      autocomplete="off"
+      size={10}
+    />
+  );
 }
 
 interface ChoiceContent {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { parseIso } from '../domain/instant.ts';
-import { Choice, Field, Form } from './form.tsx';
+import { Choice, DayField, Field, Form } from './form.tsx';
 import { linkTo } from './link-to.ts';
 import { Table, type TableContent } from './table.tsx';
 import { dayText } from './time.tsx';
@@ -75,7 +75,7 @@ interface ChosenDaysContent {
   readonly to: string | undefined;
 }
 
-/** The days that were chosen, in words: fields of browsers may show them with the month first. */
+/** The days that were chosen, in words: a phone folds the fields. */
 function ChosenDays({ from, to }: ChosenDaysContent) {
   const [first, last] = [from, to].map((day) => day && dayText(parseIso(day)!));
   if (!first && !last) return null;
@@ -102,8 +102,10 @@ function Filters({ path, filters, chosen }: FiltersContent) {
         link={count > 0 ? <a href={path}>Show all</a> : undefined}
       >
         {filters.map(({ name, label, options, isDay = false }) =>
-          options === undefined ? (
-            <Field key={name} label={label} name={name} {...(isDay && { type: 'date' })} value={chosen[name]} />
+          isDay ? (
+            <DayField key={name} label={label} name={name} value={chosen[name]} />
+          ) : options === undefined ? (
+            <Field key={name} label={label} name={name} value={chosen[name]} />
           ) : (
             <Choice
               key={name}

@@ -91,7 +91,7 @@ function formOf({ registry, nowMs }: WebDeps, person: Person, refused?: RefusedF
       </div>
       <details class="more" open={Boolean(refused?.typed.get('asOf'))}>
         <summary>Hide recent data, for backtests</summary>
-        <InstantField label="Hide data after (UTC)" name="asOf" step={1} refused={refused}>
+        <InstantField label="Hide data after (UTC)" name="asOf" refused={refused}>
           Optional. Requests with this key see the recordings as they were at this time.
         </InstantField>
       </details>

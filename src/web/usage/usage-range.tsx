@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, parseIso, timeText } from '../../domain/instant.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/usage.ts';
-import { Field, Form } from '../form.tsx';
+import { DayField, Form } from '../form.tsx';
 import { linkTo } from '../link-to.ts';
 
 const SPANS = [
@@ -66,7 +66,7 @@ export function chosenDays(query: URLSearchParams): { readonly fromMs?: InstantM
 }
 
 function dateOf(query: URLSearchParams, name: string): InstantMs | undefined {
-  const text = query.get(name) ?? '';
+  const text = query.get(name)?.trim() ?? '';
   const ms = DATE.test(text) ? parseIso(text) : undefined;
   if (ms === undefined && text !== '') throw new DomainError('malformed-request', `${name} must be like 2026-11-22`);
   return ms;
@@ -104,8 +104,8 @@ export function RangeForm({ path, range, only, onlyDays = false, children }: Ran
           {[`${text(range.fromMs)} – ${text(range.toMs)} UTC`, ...(only ? [only.name] : [])].join(' · ')}
         </summary>
         <Form method="get" action={path} button="Show">
-          <Field type="date" label="From" name="from" required value={date(range.fromMs)} />
-          <Field type="date" label="To (UTC)" name="to" required value={date(range.toMs)} />
+          <DayField label="From" name="from" required value={date(range.fromMs)} />
+          <DayField label="To (UTC)" name="to" required value={date(range.toMs)} />
           {children}
         </Form>
       </details>

@@ -64,7 +64,7 @@ export async function changeText(
 export function UsageTotals({ sum, change }: { readonly sum: UsageCounts; readonly change: string | undefined }) {
   const { requests, forbidden, limited, failed, bytes } = sum;
   const refused = forbidden + limited + failed;
-  const kinds = [`${numberText(forbidden)} forbidden`, `${numberText(limited)} limited`, `${numberText(failed)} other`];
+  const percent = Number(((100 * refused) / Math.max(requests, 1)).toPrecision(2));
   return (
     <div class="cards">
       <Figure
@@ -73,11 +73,7 @@ export function UsageTotals({ sum, change }: { readonly sum: UsageCounts; readon
         note={change ?? `${numberText(requests - refused)} answered`}
       />
       <Figure name="Sent" value={bytesText(bytes, true)} note="answers as sent, compressed" />
-      <Figure
-        name="Refused"
-        value={numberText(refused)}
-        note={kinds.map((kind, nth) => [nth > 0 && ' · ', <span class="unbroken">{kind}</span>])}
-      />
+      <Figure name="Refused" value={numberText(refused)} note={`${numberText(percent)} % of all requests`} />
     </div>
   );
 }
