@@ -41,7 +41,7 @@ export function onlyToken(billing: Billing | undefined, list: readonly TokenName
 export function amountColumn(billing: Billing | undefined, shared?: string): Column<Payment> {
   return {
     heading: 'Amount',
-    class: 'number main',
+    class: 'main',
     isPlain: true,
     cell: ({ quote }) => (
       <>

@@ -103,7 +103,7 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
   test('without a wallet the offer says so, and shows how other clients pay', async () => {
     await using watched = await signedIn();
     await openOffer(watched);
-    await watched.page.getByText('No wallet found in this browser').waitFor();
+    await watched.page.getByText('No wallet of this browser has answered this page').waitFor();
     expect(await watched.page.evaluate<boolean>('document.querySelector("form[data-payment] button").hidden')).toBe(
       true,
     );

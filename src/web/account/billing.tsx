@@ -32,7 +32,7 @@ export function billingPage({ registry, billing, nowMs }: WebDeps, person: Perso
       title: BILLING.name,
       path: BILLING.href,
       action: (
-        <a class="button" href={PLAN_PATH}>
+        <a class="button primary" href={PLAN_PATH}>
           {plan.endsMs === Infinity ? 'Change plan' : 'Extend or change plan'}
         </a>
       ),
@@ -92,8 +92,8 @@ function BuyerForm({ lines }: { readonly lines: string }) {
   return (
     <>
       <h2>Invoice address</h2>
-      <Form id="buyer" class="card" action={`${BILLING.href}/buyer`} button="Save" look="primary">
-        <p class="quiet">Your next invoices show this address, and so do earlier ones without a buyer.</p>
+      <Form id="buyer" class="card" action={`${BILLING.href}/buyer`} button="Save">
+        <p class="quiet">Your next invoices show this address, and so do earlier ones that show none yet.</p>
         <div class="fields">
           {BUYER.map(([name, label, autocomplete], at) => (
             <Field

@@ -101,7 +101,7 @@ export function invoicePage(
             { heading: 'Service', class: 'long', cell: () => `bookreel ${tier.name}, 30 days` },
             { heading: 'From', cell: () => <Time ms={term?.startsMs} or="–" /> },
             { heading: 'Until', cell: () => <Time ms={term?.endsMs} or="–" /> },
-            { heading: 'Amount', class: 'number', cell: () => net },
+            { heading: 'Amount', class: 'number main', isPlain: true, cell: () => net },
           ]}
           rows={[payment]}
           empty=""
@@ -126,7 +126,7 @@ export function invoicePage(
               <>
                 <code>{payment.id}</code>{' '}
                 {!anyAccount && (
-                  <a class="screen-only" href={`${PLAN_PATH}/${quote.id}`}>
+                  <a class="screen-only nowrap" href={`${PLAN_PATH}/${quote.id}`}>
                     See the receipt
                   </a>
                 )}

@@ -98,11 +98,11 @@ export function offerPage(
             <a class="button primary" href={path}>
               {pay}
             </a>
-            <div class="notice plain beside-code">
+            <div class="notice warn beside-code">
               <div>
                 <p>
-                  <strong>No wallet found in this browser.</strong> Unlock one, and press the button again. Or pay where
-                  your wallet is:
+                  <strong>No wallet of this browser has answered this page.</strong> Install or unlock one, and press
+                  the button. Or pay where your wallet is:
                 </p>
                 <ol>
                   <li>

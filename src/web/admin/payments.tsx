@@ -98,14 +98,16 @@ export async function paymentList(deps: WebDeps, person: Person, { query }: Page
         <Figure name="Revenue in total" value={usdText(sumOf('cents') / 100)} note="refunds are left out" />
         <Figure name="Payments in total" value={numberText(sumOf('payments'))} note="paid and not refunded" />
       </div>
-      <Table
-        label={token === undefined ? 'Revenue by month and token' : `Revenue by month, in ${token}`}
-        isTitled
-        columns={revenueColumns(billing, sums, token)}
-        rows={sums.slice(0, SUMS_MAX)}
-        empty="No payment was mined yet."
-      />
-      <h2>All payments</h2>
+      {sums.length > 1 && (
+        <Table
+          label={token === undefined ? 'Revenue by month and token' : `Revenue by month, in ${token}`}
+          isTitled
+          columns={revenueColumns(billing, sums, token)}
+          rows={sums.slice(0, SUMS_MAX)}
+          empty=""
+        />
+      )}
+      <h2>{shared === undefined ? 'All payments' : `All payments, in ${shared}`}</h2>
       <List
         label="Payments"
         path={PAYMENTS_PATH}
@@ -139,7 +141,7 @@ const GAS_COLUMNS: readonly Column<GasReading>[] = [
   },
 ];
 
-/** Columns for these sums, which a bar compares if there are several. */
+/** Columns for these sums, which a bar compares. */
 function revenueColumns(billing: Billing | undefined, sums: readonly Revenue[], token?: string): Column<Revenue>[] {
   const most = Math.max(...sums.map(({ cents }) => cents));
   const compared: Column<Revenue> = {
@@ -151,7 +153,7 @@ function revenueColumns(billing: Billing | undefined, sums: readonly Revenue[], 
   return [
     { heading: 'Month', class: 'nowrap', cell: ({ month }) => month },
     ...(token === undefined ? [named] : []),
-    ...(sums.length > 1 ? [compared] : []),
+    compared,
     { heading: 'Payments', class: 'number', cell: ({ payments }) => numberText(payments) },
     { heading: 'Amount', class: 'number', cell: ({ cents }) => usdText(cents / 100) },
   ];
