@@ -77,6 +77,15 @@ describe('The pages of accounts', () => {
       429,
       expect.stringContaining('Wait 1 second before you type the next code'),
     ]);
+    // The form is off until then, and comes back without a script.
+    expect(early.text).toMatch(/<input[^>]* name="code"[^>]* disabled/);
+    expect(early.text).toContain('<button class="button primary wide" type="submit" disabled>Sign in</button>');
+    expect(early.headers.get('refresh')).toBe('1;url=/sign-in/code');
+    const ready = (await browser.open('/sign-in/code')).text;
+    expect([ready.includes(' disabled'), ready.includes('Only addresses that may sign in here get one.')]).toEqual([
+      false,
+      true,
+    ]);
     await Bun.sleep(1000);
     const entered = await browser.post('/sign-in/code', { code });
     expect([entered.status, entered.headers.get('location')]).toEqual([303, '/account']);

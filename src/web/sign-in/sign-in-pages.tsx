@@ -122,8 +122,12 @@ function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest, ref
   );
 }
 
-/** GET /sign-in/code. */
-function codePage({ address }: PageRequest, refused?: RefusedForm): Answer {
+/** Longer waits are over on another day. */
+const WAIT_SECONDS_MAX = 600;
+
+/** GET /sign-in/code. While no code may be typed the form is off, and the browser asks for it again by itself. */
+function codePage({ signUp }: AccountService, { address }: PageRequest, refused?: RefusedForm): Answer {
+  const waitSeconds = refused?.error.retryAfterSeconds ?? 0;
   const page = formPage(
     'Check your email',
     <>
@@ -131,7 +135,7 @@ function codePage({ address }: PageRequest, refused?: RefusedForm): Answer {
         The email to {address === undefined ? 'your address' : <strong>{address}</strong>} has a code and a link. Type
         the code here, or open the link, within 15 minutes.
       </p>
-      <Form action="/sign-in/code" button="Sign in" look="primary wide">
+      <Form action="/sign-in/code" button="Sign in" look="primary wide" isOff={waitSeconds > 0}>
         <Field
           label="Code"
           name="code"
@@ -141,22 +145,24 @@ function codePage({ address }: PageRequest, refused?: RefusedForm): Answer {
           required
           maxLength={12}
           size={12}
+          disabled={waitSeconds > 0}
           autofocus
         >
           The {CODE_DIGITS} digits in the email.
         </Field>
       </Form>
       <p class="small quiet">
-        No email? Look in your spam folder, and check the address. Only addresses that may sign in here get one. If you
-        have asked several times, use the latest email: the next one is sent after a while.
-      </p>
-      <p class="small quiet">
+        No email? Look in your spam folder, and use the latest one.
+        {signUp.policy !== 'open' && ' Only addresses that may sign in here get one.'}{' '}
         <a href="/sign-in">Ask for another email, or correct the address</a>
       </p>
     </>,
     statusAfter(refused),
   );
-  return refused === undefined ? page : withRetryAfter(page, refused.error);
+  if (refused === undefined) return page;
+  const shown = withRetryAfter(page, refused.error);
+  if (waitSeconds <= 0 || waitSeconds > WAIT_SECONDS_MAX) return shown;
+  return { ...shown, headers: { ...shown.headers, refresh: `${Math.ceil(waitSeconds)};url=/sign-in/code` } };
 }
 
 function statusAfter(refused: RefusedForm | undefined): number {
@@ -171,10 +177,13 @@ function linkPage({ signIn, publicUrl }: AccountService, request: PageRequest): 
     'Sign in',
     <>
       <p>
-        You are about to sign in to {new URL(publicUrl).host} as <strong>{email}</strong>.
+        One more press signs you in to {new URL(publicUrl).host}.
         {provider !== undefined && ` From now on you can sign in with ${provider} too.`}
       </p>
       <Form action="/sign-in/link" hidden={{ token }} button={`Sign in as ${email}`} look="primary wide" />
+      <p class="small quiet">
+        Not you? <a href="/sign-in">Sign in with another address</a>
+      </p>
     </>,
   );
 }
@@ -233,7 +242,7 @@ type AnyoneRoutes = Readonly<
 
 export const SIGN_IN_PAGES: AnyoneRoutes = {
   '/sign-in': (service, request, contact) => signInPage(service, request, contact),
-  '/sign-in/code': (_, request) => codePage(request),
+  '/sign-in/code': (service, request) => codePage(service, request),
   '/sign-in/link': linkPage,
   '/sign-in/undo': undoPage,
   [PASSKEY_PATH]: (service, request) => passkeyPage(service, request),
@@ -252,10 +261,7 @@ export const SIGN_IN_FORMS: AnyoneRoutes = {
       ),
     (service, request, refused) => signInPage(service, request, undefined, refused),
   ),
-  '/sign-in/code': entering(
-    ({ signIn }, field, { browser }) => signIn.redeemCode(field('code'), browser),
-    (_, request, refused) => codePage(request, refused),
-  ),
+  '/sign-in/code': entering(({ signIn }, field, { browser }) => signIn.redeemCode(field('code'), browser), codePage),
   '/sign-in/link': entering(({ signIn }, field, { browser }) => signIn.redeemLink(field('token'), browser)),
   '/sign-in/undo': sent(({ undoableChanges }, field, { browser }) => {
     return undonePage(undoableChanges.undo(field('token'), browser));
