@@ -85,12 +85,23 @@ describe.skipIf(!HAS_CHROMIUM)('the style of pages in a browser (needs Chromium,
     const mask = (selector: string) =>
       `getComputedStyle(document.querySelector('${selector}')).maskImage.replace(/\\s+/g, ' ')`;
     expect(await seen('/docs/interface', 'desktop', mask('.menus'))).toStartWith('linear-gradient(rgb(0, 0, 0) calc');
-    expect(await seen('/docs/operations', 'desktop', mask('.menus'))).toStartWith('linear-gradient(rgba(0, 0, 0, 0)');
+    // Above, the heading of its group stays in view, and covers what is scrolled away.
+    const heading = `(() => {
+      const [menus, label] = ['.menus', '.menu .label'].map((one) => document.querySelector(one).getBoundingClientRect());
+      return label.top >= menus.top && label.top < menus.top + 40;
+    })()`;
+    expect(await seen<boolean>('/docs/operations', 'desktop', heading)).toBe(true);
     const wide = `[...document.querySelectorAll('.copyable pre')].filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)`;
     const masks = `${wide}.map((one) => getComputedStyle(one).maskImage !== 'none')`;
     expect(new Set(await seen<boolean[]>('/docs/mappings', 'phone', masks))).toEqual(new Set([true]));
     const others = `[...document.querySelectorAll('.copyable pre')].filter((one) => !(${wide}).includes(one)).map((one) => getComputedStyle(one).maskImage)`;
     expect(new Set(await seen<string[]>('/docs/mappings', 'phone', others))).toEqual(new Set(['none']));
+  });
+
+  test('The parts of a page of the manual are folded on a phone only.', async () => {
+    const isSeen = "document.querySelector('.parts ul').checkVisibility({ contentVisibilityAuto: true })";
+    expect(await seen<boolean>('/docs/operations', 'desktop', isSeen)).toBe(true);
+    expect(await seen<boolean>('/docs/operations', 'phone', isSeen)).toBe(false);
   });
 
   test('A phone has the cells of the recorder within their cards.', async () => {

@@ -21,6 +21,8 @@ const TASKS: readonly (readonly [task: string, links: string])[] = [
 ];
 /** Options and days in code. */
 const UNBROKEN = /(?<![\w-])(?:--?[a-z][a-z-]*|\d{4}-\d\d-\d\d)/gi;
+/** Code whose lines are broken where they do not fit. */
+const BROKEN = /^ class="language-(?:sh|text)"/;
 /** A page of fewer parts has no list of them. */
 const PARTS_MIN = 3;
 
@@ -59,8 +61,8 @@ function listOfPages(pages: readonly ManualPage[], origin: string, isReplay: boo
     return `## ${heading}\n\n${listed.map(({ name, title, summary }) => `- [${title}](${name}.md)\\\n  ${summary}`).join('\n')}`;
   });
   const tasks = TASKS.map((row) => `| ${row.join(' | ')} |`).join('\n');
-  const key = isReplay ? '' : ' -H "Authorization: Bearer $KEY"';
-  const start = `## Start here\n\nA first request, which answers with the latest recorded market${isReplay ? '' : '; `KEY` is your key'}:\n\n\`\`\`sh\ncurl -s${key} \\\n  '${origin}/v1/btc/markets?recorded=true&limit=1'\n\`\`\`\n\nThen follow [the interface](interface.md#a-first-request) to its order books. Every path and parameter: the [API reference](/docs).`;
+  const key = isReplay ? '' : ' -H "Authorization: Bearer $BOOKREEL_KEY"';
+  const start = `## Start here\n\nA first request, which answers with the latest recorded market${isReplay ? '' : '; `BOOKREEL_KEY` is your key'}:\n\n\`\`\`sh\ncurl -s${key} \\\n  '${origin}/v1/btc/markets?recorded=true&limit=1'\n\`\`\`\n\nThen follow [the interface](interface.md#a-first-request) to its order books. Every path and parameter: the [API reference](/docs).`;
   return `# The manual of bookreel\n\n${start}\n\n| To do this | Begin with |\n|---|---|\n${tasks}\n\n${lists.join('\n\n')}\n`;
 }
 
@@ -73,7 +75,7 @@ function foundIn(pages: readonly ManualPage[], search: string): string {
     });
     return `## [${title}](${name}.md)\n\n${lines.join('\n')}`;
   });
-  const words = /\S\s+\S/.test(search) ? 'all of these words' : 'this word';
+  const words = /\S\s+\S/.test(search) ? 'all of these words' : 'this text';
   const count =
     found.length === 0
       ? 'No section has all of these words: search for fewer of them, or for a part of a word.'
@@ -124,7 +126,9 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
       blocks += 1;
       const id = `code-${blocks}`;
       const button = renderToString(<CopyButton id={id} label={`Copy code ${blocks}`} />);
-      return `<div class="copyable"><pre tabindex="0"><code id="${id}"${highlighted(code)}</pre>${button}</div>`;
+      const block = `<pre tabindex="0"><code id="${id}"${highlighted(code)}</pre>`;
+      // On a phone lines that are broken go around the button before them.
+      return `<div class="copyable">${BROKEN.test(code) ? button + block : block + button}</div>`;
     })
     .replace('</h1>', (end) => end + (name === INDEX ? '' : partsOf(markdown)))
     .replace(
@@ -155,12 +159,15 @@ export function manualPage(name: string, search: string, markdown: string, hasAc
 }
 
 /**
- * Code in HTML, in which comments and quoted texts have a look of their own, with the elements in them. A backslash at the end of a line stays
+ * Code in HTML, in which comments, quoted texts and the names of JSON have looks of their own, with the elements in them. A backslash at the end of a line stays
  * beside the word before it, and the first character of a line beside the spaces before it.
  */
 function highlighted(code: string): string {
-  const coloured = code.replaceAll(/(?<=^|[\s>])(?:#|\/\/) .*|&quot;(?:\\&quot;|.)*?&quot;|'[^'\n]*'/gm, (token) =>
-    /^[#/]/.test(token) ? `<i class="quiet">${token}</i>` : `<i class="text">${token}</i>`,
+  const tokens = /(?<=^|[\s>])(?:#|\/\/) .*|&quot;(?:\\&quot;|.)*?&quot;(:)?|'[^'\n]*'/gm;
+  const coloured = code.replaceAll(tokens, (token, colon?: string) =>
+    colon === undefined
+      ? `<i class="${/^[#/]/.test(token) ? 'quiet' : 'text'}">${token}</i>`
+      : `<i class="name">${token.slice(0, -1)}</i>:`,
   );
   return coloured
     .replaceAll(/ \\$/gm, '<span class="nowrap">$&</span>')
@@ -188,5 +195,5 @@ function partsOf(markdown: string): string {
   const parts = [...Bun.markdown.html(markdown, MARKDOWN).matchAll(/<h([23]) id="([^"]*)">(.*?)<\/h\1>/gs)];
   if (parts.length < PARTS_MIN) return '';
   const links = parts.map(([, level, id, text]) => `<li class="level-${level}"><a href="#${id}">${text}</a></li>`);
-  return `<nav class="parts" aria-labelledby="parts"><span id="parts" class="label">On this page</span><ul>${links.join('')}</ul></nav>`;
+  return `<nav class="parts" aria-labelledby="parts"><details><summary id="parts" class="label">On this page</summary><ul>${links.join('')}</ul></details></nav>`;
 }
