@@ -69,9 +69,9 @@ describe.skipIf(Bun.which('curl') === null)('every command (needs curl)', () => 
     const place = await placeIn(directory.path);
     const key = (await printed(['key', 'create', '--tier', 'enterprise', '--data', data])).trim();
     const ports = { 8080: Number(new URL(server.origin).port) };
-    expect(await runBlocks(pageOf('interface'), { ...place, env: { ...place.env, KEY: key }, ports })).toBeGreaterThan(
-      4,
-    );
+    expect(
+      await runBlocks(pageOf('interface'), { ...place, env: { ...place.env, BOOKREEL_KEY: key }, ports }),
+    ).toBeGreaterThan(4);
   });
 
   test('of the page on recordings works on the records that it shows', async () => {

@@ -207,6 +207,6 @@ function standInsLine(standIns: number): string {
 }
 
 function curlLine(replay: Replay, origin: string, needsKey: boolean): string {
-  const header = needsKey ? ` -H "Authorization: Bearer $KEY"` : '';
+  const header = needsKey ? ` -H "Authorization: Bearer $BOOKREEL_KEY"` : '';
   return `curl${header} '${origin}${replay.archive.database.read(() => examplePath(replay))}'`;
 }

@@ -124,7 +124,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     await page.locator('.bare .empty a').first().waitFor();
     const exported =
       "[...document.querySelectorAll('[popovertarget=export]:not([hidden]) + #export legend')].map(({ textContent }) => textContent)";
-    expect(await page.evaluate<string[]>(exported)).toEqual(['Whole recording']);
+    expect(await page.evaluate<string[]>(exported)).toEqual(['Recording']);
     expect(await seen('btc-before')).toEqual({
       recorded: 'recorded only before its window, until 2026-04-15 07:10 UTC, 2 snapshots',
       hasPlay: true,

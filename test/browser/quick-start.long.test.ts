@@ -25,7 +25,7 @@ describe('the quick start', () => {
       const [create, give, first, more, ...others] = blocksOf(page);
       const lines = `${first}\n${more}`;
       expect(others).toEqual([]);
-      expect(give).toBe('export KEY=br_live_…');
+      expect(give).toBe('export BOOKREEL_KEY=br_live_…');
       // The command as it is on the page, with the paths of the executable and of its data.
       expect(create).toStartWith('bookreel key create ');
       const key = shell(`"$BOOKREEL" ${create!.slice('bookreel '.length)} --data "$DATA"`, {
@@ -35,7 +35,7 @@ describe('the quick start', () => {
       expect(key).toMatch(/^br_live_\w+\n$/);
       expect(lines.split('\n')).toHaveLength(3);
       expect(lines.match(/\bcurl\b/g)).toHaveLength(3);
-      const answers = shell(lines.replaceAll('\n', '\necho\n'), { KEY: key.trim() });
+      const answers = shell(lines.replaceAll('\n', '\necho\n'), { BOOKREEL_KEY: key.trim() });
       const [markets, named, snapshots] = answers.trim().split('\n');
       const { data } = JSON.parse(markets!) as { data: { slug: string; conditionId: string }[] };
       expect(data).toHaveLength(1);
@@ -50,7 +50,7 @@ describe('the quick start', () => {
 
   test.skipIf(Bun.which('curl') === null)('says with the same lines what a wrong key gets (needs curl)', async () => {
     const [, , first] = blocksOf(await (await fetch(server.origin, { headers: PAGE })).text());
-    expect(JSON.parse(shell(first!, { KEY: 'br_live_nothing' }))).toMatchObject({ status: 401 });
+    expect(JSON.parse(shell(first!, { BOOKREEL_KEY: 'br_live_nothing' }))).toMatchObject({ status: 401 });
   });
 
   test.skipIf(!HAS_CHROMIUM)('is a page that a browser shows as it is (needs Chromium, test/judges)', async () => {

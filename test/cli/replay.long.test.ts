@@ -258,7 +258,7 @@ describe('bookreel replay', () => {
       socket.close();
     }
     const [line] = await replay.said(CURL_LINE);
-    await using shell = startChild(['sh', '-c', line], { env: { KEY: pro } });
+    await using shell = startChild(['sh', '-c', line], { env: { BOOKREEL_KEY: pro } });
     expect(await shell.exited).toBe(0);
     expect(JSON.parse(shell.stdout())).toMatchObject({ asset_id: UP_ASSET });
 
@@ -347,7 +347,7 @@ describe('the commands of the page at /', () => {
     for (const line of lines) {
       await using shell = startChild(['sh', '-c', change(line)], {
         cwd: directory.path,
-        env: { PATH: `${dirname(EXECUTABLE)}:${process.env.PATH}`, KEY },
+        env: { PATH: `${dirname(EXECUTABLE)}:${process.env.PATH}`, BOOKREEL_KEY: KEY },
       });
       expect({ line, code: await shell.exited, stderr: shell.stderr() }).toMatchObject({ line, code: 0 });
       if (!line.startsWith('curl ')) continue;

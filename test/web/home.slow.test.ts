@@ -128,7 +128,7 @@ test('Home has a way for visitors, customers and operators each, and a button th
     expect((await fetch(site.origin + path!)).status, path).toBe(200);
   const [, copied] = /<code id="first-request">([^<]*)<\/code>/.exec(text)!;
   expect(unescaped(copied!)).toBe(
-    `curl -s -H "Authorization: Bearer $KEY" '${site.origin}/v1/btc/markets?recorded=true&limit=1'`,
+    `curl -s -H "Authorization: Bearer $BOOKREEL_KEY" '${site.origin}/v1/btc/markets?recorded=true&limit=1'`,
   );
   expect(text).toContain('data-copy="#first-request"');
   expect(text).toContain('<span class="badge accent">BTC</span>');
@@ -192,7 +192,7 @@ test('Each command of home that is not said to need another tier works with the 
   const commandsIn = (card: string) =>
     [...card.matchAll(/<code[^>]*>([^<]*curl [^<]*)<\/code>/g)].map(([, text]) => unescaped(text!));
   const answers = async (commands: string) => {
-    const shell = Bun.spawn(['sh', '-c', commands], { env: { ...process.env, KEY }, stdout: 'pipe' });
+    const shell = Bun.spawn(['sh', '-c', commands], { env: { ...process.env, BOOKREEL_KEY: KEY }, stdout: 'pipe' });
     return await new Response(shell.stdout).text();
   };
   const first = cards.filter((card) => card.includes('<h2>Send a request</h2>')).flatMap(commandsIn);

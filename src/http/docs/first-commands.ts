@@ -6,7 +6,7 @@ interface Reader {
   readonly tier: Pick<Tier, 'routes'>;
   /** A coin with order books that the tier grants; undefined: none. */
   readonly coin: string | undefined;
-  /** Left out: the shell's variable KEY. */
+  /** Left out: the shell's variable BOOKREEL_KEY. */
   readonly key?: string;
 }
 
@@ -14,7 +14,7 @@ interface Reader {
  * Commands that a tier allows, one per line. The first one prints the latest market with order books; without a coin or the grant, what
  * any key may read. The others, with the grant of snapshots, keep the name of that market and print its first two snapshots.
  */
-export function firstCommands({ origin, tier, coin, key = '$KEY' }: Reader): readonly string[] {
+export function firstCommands({ origin, tier, coin, key = '$BOOKREEL_KEY' }: Reader): readonly string[] {
   const curl = `curl -s -H "Authorization: Bearer ${key}"`;
   if (!grantsRoute(tier, 'markets')) return [`${curl} '${origin}/v1/account'`];
   if (coin === undefined) return [`${curl} '${origin}/v1/coins'`];

@@ -59,7 +59,7 @@ Authentication: ${isFree ? 'none on loopback; on other addresses ' : ''}every pa
 number of seconds in \`Retry-After\`. Repeat requests only after 429, 502, 503 and 504, and after a broken connection. Errors are \`application/problem+json\`; \`detail\` says what to do.
 
 \`\`\`sh
-curl -H "Authorization: Bearer $KEY" '${origin}/v1/btc/markets?limit=2'
+curl -H "Authorization: Bearer $BOOKREEL_KEY" '${origin}/v1/btc/markets?limit=2'
 \`\`\`
 
 A market is one window of one coin, with the outcomes up and down. List a coin's markets first: the other paths take their \`conditionId\`

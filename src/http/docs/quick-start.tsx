@@ -109,7 +109,7 @@ export function quickStartPage({ version, origin, recorded, hasAccounts, email }
             per minute.
           </p>
           {!hasAccounts && <Commands lines={[`bookreel key create --tier ${(example?.tier ?? starter).id}`]} />}
-          <Commands lines={['export KEY=br_live_…']} />
+          <Commands lines={['export BOOKREEL_KEY=br_live_…']} />
         </li>
         {example === undefined ? <FirstImport /> : <FirstRequests {...example} origin={origin} />}
       </ol>

@@ -149,7 +149,7 @@ function KeyNote() {
         Every request needs a key whose tier grants <code>replay</code>. The operator of this process creates one with{' '}
         <code>bookreel key create --tier pro</code>. The commands below read it from a file.
       </p>
-      <Commands lines={['export KEY=br_live_…']} />
+      <Commands lines={['export BOOKREEL_KEY=br_live_…']} />
     </>
   );
 }

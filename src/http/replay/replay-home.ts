@@ -138,7 +138,7 @@ function openCommands(origin: string, first: Replay | undefined): ReplayCommands
 
 /** The same with a key, which the reader puts into a variable and a file. */
 function keyedCommands(origin: string): ReplayCommands {
-  const curl = 'curl -H "Authorization: Bearer $KEY"';
+  const curl = 'curl -H "Authorization: Bearer $BOOKREEL_KEY"';
   const options = `--url '${origin}' --key-file KEY_FILE`;
   return {
     ask: [`${curl} '${origin}/v1/replays'`, `${curl} '${origin}/gamma/markets?limit=1'`],

@@ -134,7 +134,7 @@ export function offerPage(
         <details class="more">
           <summary>JavaScript, with @x402/fetch</summary>
           <p>
-            <code>KEY</code> is a key of this account, and <code>account</code> is the wallet that signs.
+            <code>BOOKREEL_KEY</code> is a key of this account, and <code>account</code> is the wallet that signs.
           </p>
           <Copyable id="fetch" label="Copy the code" text={fetchLines(url, accepted).join('\n')} />
         </details>
@@ -189,12 +189,12 @@ function fetchLines(url: string, { network, asset, amount }: { network: string; 
     '});',
     `await pay('${url}', {`,
     "  method: 'POST',",
-    "  headers: { authorization: 'Bearer ' + KEY },",
+    "  headers: { authorization: 'Bearer ' + process.env.BOOKREEL_KEY },",
     '});',
   ];
 }
 
 function curlLines(url: string): readonly string[] {
-  const curl = 'curl -s -X POST -H "Authorization: Bearer $KEY"';
+  const curl = 'curl -s -X POST -H "Authorization: Bearer $BOOKREEL_KEY"';
   return [`${curl} -D - '${url}'`, `${curl} -H "PAYMENT-SIGNATURE: $SIGNED" '${url}'`];
 }

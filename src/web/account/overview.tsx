@@ -219,7 +219,7 @@ function FirstSteps({ hasKey, commands }: { readonly hasKey: boolean; readonly c
         <Copyable
           id="first-requests"
           label="Copy the commands"
-          text={['export KEY=br_live_…', ...commands].join('\n')}
+          text={['export BOOKREEL_KEY=br_live_…', ...commands].join('\n')}
         />
       </li>
       <li class="card">

@@ -36,7 +36,9 @@ export function Share({ explorer, shown, plot }: ShareContent) {
   const { market, state } = shown;
   const { needsKey, settings } = explorer.connection;
   const address = () => `${location.origin}${location.pathname}${withReplay(searchOf(state.link))}`;
-  const curlOf = (path: string) => curlCommand(`${location.origin}${settings.prefix}${path}`, needsKey);
+  // The key is a variable of the shell: the page never shows one.
+  const header = needsKey ? ' -H "Authorization: Bearer $BOOKREEL_KEY"' : '';
+  const curlOf = (path: string) => `curl -s${header} '${location.origin}${settings.prefix}${path}'`;
   const save = async (name: string, load: (signal: AbortSignal) => Promise<Blob>) => {
     message.value = 'Loading …';
     const file = await explorer.attempt(load);
@@ -49,7 +51,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
       heatMaps.map((path) => explorer.connection.get<{ data: object }>(path, { signal })),
     );
     const data = answers.map((answer) => answer.data);
-    return new Blob([JSON.stringify({ data: data.length === 1 ? data[0] : data })]);
+    return new Blob([JSON.stringify({ data: data[1] ? data : data[0] })]);
   };
   const exported = (format: (typeof FORMATS)[number][0]) => async (signal: AbortSignal) =>
     await (await exportedRecording(explorer.connection, explorer.marketPath.value!, format, signal)).blob();
@@ -72,7 +74,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
                 Save picture <i>PNG</i>
               </ToolButton>
             </Exports>
-            <Exports title="Data in view">
+            <Exports title="In view">
               <ToolButton onClick={() => void save('-heat-map.json', saveData)}>
                 Save heat map <i>JSON</i>
               </ToolButton>
@@ -86,7 +88,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
           </>
         )}
         {explorer.connection.grants('export') && (
-          <Exports title="Whole recording">
+          <Exports title="Recording">
             {FORMATS.map(([format, name, hint]) => (
               <ToolButton key={format} onClick={() => void save(`.${format}`, exported(format))}>
                 Save {name} <i>{hint}</i>
@@ -107,12 +109,6 @@ function Exports({ title, children }: { readonly title: string; readonly childre
       {children}
     </fieldset>
   );
-}
-
-/** A request as a command. The key is a variable of the shell: the page never shows one. */
-function curlCommand(url: string, needsKey: boolean): string {
-  const header = needsKey ? `-H "Authorization: Bearer $KEY" ` : '';
-  return `curl -s ${header}'${url}'`;
 }
 
 /** Saves a file that the page made. */
