@@ -75,7 +75,7 @@ export function planPage({ registry, billing, service, contact, nowMs: clock }: 
           <TierCard key={tier.id} tier={tier} grants={differing} isPresent={tier.id === present.id}>
             {tier.id === present.id && <p class="quiet">You have this tier.</p>}
             {tier.id !== present.id && <BuyForm {...offers.get(tier.id)!} nowMs={nowMs} />}
-            {tier.id !== present.id && tier.id === accountTiers.ungranted && <p class="quiet">Every account has it.</p>}
+            {tier.id !== present.id && tier.id === accountTiers.ungranted && <p class="quiet">For everybody.</p>}
             {isOnRequest(tier) && <AskOperator contact={contact} />}
           </TierCard>
         ))}

@@ -20,8 +20,8 @@ export function sessionsPage({ registry, service }: WebDeps, person: Person): An
     { title: 'Sessions', path: '/account/sessions' },
     <>
       <p class="quiet">
-        These browsers are signed in to your account. A browser is signed out when it was not used for 14 days, and 90
-        days after its sign-in.
+        These browsers are signed in to your account. A sign-in ends after 14 days without use, and after 90 days in any
+        case.
       </p>
       <Table
         label="Sessions"

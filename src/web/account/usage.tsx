@@ -55,15 +55,17 @@ export async function usagePage(deps: WebDeps, person: Person, request: PageRequ
       ),
     },
     <>
-      <RangeForm path={USAGE_PATH} range={{ ...range, fromMs: used.fromMs }} only={only}>
-        <Choice label="By" name="by" options={Object.entries({ hour: 'Hour', day: 'Day' })} chosen={range.interval} />
-        <Choice
-          label="Key"
-          name="key"
-          options={[['', 'All keys'], ...[...keys.values()].map((key) => [key.id, keyName(key)] as const)]}
-          chosen={keyId}
-        />
-      </RangeForm>
+      {all.length > 0 && (
+        <RangeForm path={USAGE_PATH} range={{ ...range, fromMs: used.fromMs }} only={only}>
+          <Choice label="By" name="by" options={Object.entries({ hour: 'Hour', day: 'Day' })} chosen={range.interval} />
+          <Choice
+            label="Key"
+            name="key"
+            options={[['', 'All keys'], ...[...keys.values()].map((key) => [key.id, keyName(key)] as const)]}
+            chosen={keyId}
+          />
+        </RangeForm>
+      )}
       <Limited range={range} used={used} />
       <UsageFigures used={used} keys={keys} change={change} query={request.query} />
     </>,
@@ -119,7 +121,7 @@ function UsageFigures({ used, keys, change, query }: UsageFiguresContent) {
   if (used.keys.length === 0) {
     return (
       <div class="card empty">
-        <h2>No requests in this time</h2>
+        <h2>{keys.size === 0 ? 'No requests yet' : 'No requests in this time'}</h2>
         <p>A chart and sums by key and route appear with the first request.</p>
         <p class="row">
           {keys.size === 0 ? (

@@ -124,7 +124,7 @@ function Retirement({ tier, affected }: { readonly tier: Tier; readonly affected
   return (
     <>
       <h2>Retire</h2>
-      <div class="card action">
+      <div class="card danger action">
         {affected.isOfNewAccounts ? (
           <p>
             This is the tier of new accounts: it cannot be retired before another one is set with{' '}
