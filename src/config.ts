@@ -550,9 +550,7 @@ export const bookDepth = integerFrom(1, LEVELS_MAX);
 export function instant(text: string): InstantMs {
   const instantMs = parseInstant(text);
   if (instantMs !== undefined && isInstant(instantMs)) return instantMs;
-  throw new InvalidArgumentError(
-    `It must be ${wantedInstant(text, 'Unix milliseconds, or an ISO 8601 date or time with Z or an offset, up to the year 9999')}.`,
-  );
+  throw new InvalidArgumentError(`It must be ${wantedInstant(text)}.`);
 }
 
 /** A number in the range that the replay clock allows, or `max`. */

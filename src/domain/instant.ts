@@ -57,8 +57,10 @@ export function parseInstant(text: string): InstantMs | undefined {
   return parsePlainInteger(text) ?? parseIso(text);
 }
 
+const FORMS = 'Unix milliseconds, or an ISO 8601 date or time with Z or an offset, up to the year 9999';
+
 /** Completes `must be …` about a text that is no instant: `forms`, or what a text in an ISO form lacks. */
-export function wantedInstant(text: string, forms: string): string {
+export function wantedInstant(text: string, forms = FORMS): string {
   return ISO.test(text) ? 'a day and a time that exist, in the years 1970 to 9999' : forms;
 }
 

@@ -2,7 +2,14 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { canonicalCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { formatInstant, type InstantMs, instantText, isInstant, parseInstant } from '../../domain/instant.ts';
+import {
+  formatInstant,
+  type InstantMs,
+  instantText,
+  isInstant,
+  parseInstant,
+  wantedInstant,
+} from '../../domain/instant.ts';
 import { TimeframeName } from '../../domain/timeframe.ts';
 import { MICROS, microsOf } from '../../paper/micros.ts';
 import { QUEUES } from '../../paper/paper-market.ts';
@@ -275,12 +282,10 @@ function wantedBy({ properties = {} }: TSchema): string {
 
 function instantIn(name: string, given: string | number | undefined): InstantMs | undefined {
   if (given === undefined) return undefined;
-  const instantMs = parseInstant(String(given));
+  const text = String(given);
+  const instantMs = parseInstant(text);
   if (instantMs !== undefined && isInstant(instantMs)) return instantMs;
-  throw new DomainError(
-    'invalid-parameter',
-    `'${name}' must be Unix milliseconds, or an ISO 8601 date or time with Z or an offset, up to the year 9999`,
-  );
+  throw new DomainError('invalid-parameter', `'${name}' must be ${wantedInstant(text)}`);
 }
 
 /** Maximum number of markets, and of accounts, that are named for each replay; their lists have all. */

@@ -377,6 +377,7 @@ describe('an invalid body is refused in one sentence', () => {
     ['another mode', { gaps: 'skip' }, "'gaps' is invalid"],
     ['a word for strict', { strict: 'yes' }, "'strict' is invalid"],
     ['another mode of books', { mirror: 'both' }, "'mirror' is invalid"],
+    ['a day that does not exist', { from: '2026-02-30' }, "'from' must be a day and a time that exist"],
     ['another instant', { rebase: 'yesterday' }, "'rebase' is invalid"],
     ['a loop of recorded times', { loop: true }, 'use loop with rebase now'],
     ['an end before the beginning', { from: START_MS + 2, to: START_MS + 1 }, 'a replay must end after its beginning'],
@@ -393,6 +394,7 @@ describe('an invalid body is refused in one sentence', () => {
     ['an unknown name', { state: 'paused' }, 'send a JSON object with any of now, speed, paused, step'],
     ['no boolean', { paused: 'yes' }, "'paused' is invalid"],
     ['a step that is false', { step: false }, "'step' is invalid"],
+    ['a day that does not exist', { now: '2026-02-30' }, "'now' must be a day and a time that exist"],
     ['an instant outside', { now: START_MS - 1 }, 'the instant is outside the replay'],
     ['an instant outside, and more', { speed: 10, paused: false, now: START_MS - 1 }, 'the instant is outside'],
   ])('steering with %s', async (_, body, sentence) => {
