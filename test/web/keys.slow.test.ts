@@ -243,7 +243,7 @@ test('The list has keys that expired, with their limits and last use, and none o
       Name: 'pinned expired 1,234 a minute',
       'Begins with': `${apiKey.prefix}…`,
       Tier: 'Pro',
-      'Requests in 30 days': '1',
+      'Requests, 30 days': '1',
       'Last used (UTC)': '2026-06-01 00:02',
       'Expires (UTC)': '2026-06-01 00:01',
     },
@@ -273,7 +273,7 @@ test('A key is renamed by its owner alone, and its list has tier and requests of
   expect((await rename(ada, ' <i>bot</i> ')).status).toBe(303);
   expect(keysOf(site)[0]!.name).toBe('<i>bot</i>');
   const [row] = rowsOf((await ada.open('/account/keys')).text, 'Keys');
-  expect(row).toMatchObject({ Tier: 'Free', 'Requests in 30 days': '0' });
+  expect(row).toMatchObject({ Tier: 'Free', 'Requests, 30 days': '0' });
   expect(factsOf((await ada.open(`/account/keys/${key!.id}`)).text)).toMatchObject({ Tier: 'Free, as your account' });
   // The activity has the name that the key has now.
   const activity = rowsOf((await ada.open('/account')).text, 'Latest activity').map((entry) => entry.Activity);

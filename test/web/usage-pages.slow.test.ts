@@ -238,7 +238,7 @@ test('The last 24 hours and 30 days are the same on the overview, the usage, the
   const { id } = site.people.registry.accounts.findByEmail(ADA)!;
   expect(plainText(await opened(`/admin/accounts/${id}`))).toContain(`Requests in 30 days ${month} `);
   const keys = rowsOf(await opened('/account/keys'), 'Keys').map((row) =>
-    Number(row['Requests in 30 days']!.replaceAll(',', '')),
+    Number(row['Requests, 30 days']!.replaceAll(',', '')),
   );
   expect(keys.reduce((sum, each) => sum + each, 0).toLocaleString('en-US')).toBe(month);
 });

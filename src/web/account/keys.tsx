@@ -81,7 +81,11 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
           },
           PREFIX_COLUMN,
           { heading: 'Tier', cell: ({ tier = accountTier }) => tierName(registry, tier) },
-          { heading: 'Requests in 30 days', class: 'number', cell: (key) => numberText(requests.get(key.id) ?? 0) },
+          {
+            heading: 'Requests, 30 days',
+            class: 'number nowrap',
+            cell: (key) => numberText(requests.get(key.id) ?? 0),
+          },
           timeColumn('Last used', 'lastUsedMs', 'never'),
           timeColumn('Expires', 'expiresMs', <span class="minor quiet">never</span>),
         ]}
