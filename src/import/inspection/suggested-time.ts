@@ -115,32 +115,38 @@ function patternOf(texts: readonly (readonly string[])[], order: readonly string
   const hasYear = columns.some((column) => column.every((token) => /^\d{4}$/.test(token)));
   const dates = order.filter((part) => !(part === 'M' && hasMonth) && !(part === 'Y' && hasYear));
   const times = ['h', 'm', 's', 'f'];
-  const parts: string[] = [];
-  for (const [index, column] of columns.entries()) {
+  const parts = columns.map((column, index) => {
     const [sample = ''] = column;
-    const isTime = columns[index + 1]?.[0]?.startsWith(':') === true || /^[:.]$/.test(columns[index - 1]?.[0] ?? '');
-    if (/^[^A-Za-z\d]/.test(sample)) {
-      if (!column.every((token) => token === sample)) return undefined;
-      parts.push(sample);
-    } else if (/^[A-Za-z]/.test(sample)) {
-      if (column.every((token) => /^[ap]m$/i.test(token))) parts.push('A');
-      else if (column.every((token) => MONTH_NAMES.test(token)))
-        parts.push(column.every(({ length }) => length === 3) ? 'MMM' : 'MMMM');
-      else return undefined;
-    } else if (column.every((token) => /^\d{4}$/.test(token))) parts.push('YYYY');
-    else if (isTime && (dates.length === 0 || columns[index + 1]?.[0]?.startsWith(':') === true || times[0] !== 'h')) {
-      const part = times.shift();
-      if (part === undefined) return undefined;
-      parts.push(part === 'f' ? 'f' : part === 'h' && column.some(({ length }) => length === 1) ? 'h' : part.repeat(2));
-    } else {
-      const part = dates.shift();
-      const numbers = column.map(Number);
-      const isShort = column.some(({ length }) => length === 1);
-      if (part === undefined || (part === 'M' && numbers.some((number) => number > 12))) return undefined;
-      if (part === 'D' && numbers.some((number) => number > 31)) return undefined;
-      if (part === 'Y' && column.some(({ length }) => length !== 2)) return undefined;
-      parts.push(part !== 'Y' && isShort ? part : part.repeat(2));
-    }
-  }
-  return dates.length === 0 && times.length <= 2 ? parts.join('') : undefined;
+    if (/^[^A-Za-z\d]/.test(sample)) return column.every((token) => token === sample) ? sample : undefined;
+    if (/^[A-Za-z]/.test(sample)) return patternOfWords(column);
+    if (column.every((token) => /^\d{4}$/.test(token))) return 'YYYY';
+    const isBeforeColon = columns[index + 1]?.[0]?.startsWith(':') === true;
+    const isTime = isBeforeColon || /^[:.]$/.test(columns[index - 1]?.[0] ?? '');
+    return isTime && (dates.length === 0 || isBeforeColon || times[0] !== 'h')
+      ? patternOfTime(column, times.shift())
+      : patternOfDate(column, dates.shift());
+  });
+  const isWhole = parts.every((part) => part !== undefined) && dates.length === 0 && times.length <= 2;
+  return isWhole ? parts.join('') : undefined;
+}
+
+function patternOfWords(column: readonly string[]): string | undefined {
+  if (column.every((token) => /^[ap]m$/i.test(token))) return 'A';
+  if (!column.every((token) => MONTH_NAMES.test(token))) return undefined;
+  return column.every(({ length }) => length === 3) ? 'MMM' : 'MMMM';
+}
+
+/** The next part of a time: h, m, s or f, a fraction of a second. */
+function patternOfTime(column: readonly string[], part: string | undefined): string | undefined {
+  if (part === undefined || part === 'f') return part;
+  return part === 'h' && column.some(({ length }) => length === 1) ? 'h' : part.repeat(2);
+}
+
+/** The next part of a date: D, M or Y; undefined if a number is too large for it. */
+function patternOfDate(column: readonly string[], part: string | undefined): string | undefined {
+  if (part === undefined) return undefined;
+  if (part === 'Y') return column.every(({ length }) => length === 2) ? 'YY' : undefined;
+  const greatest = part === 'M' ? 12 : 31;
+  if (column.some((token) => Number(token) > greatest)) return undefined;
+  return column.some(({ length }) => length === 1) ? part : part.repeat(2);
 }

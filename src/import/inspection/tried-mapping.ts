@@ -6,7 +6,7 @@ import { UnknownMarket } from '../../venue/market-message-parser.ts';
 import { OtherMarket } from '../../venue/metadata-fields.ts';
 import { mappingOrProblem } from '../mapping/checked-mapping.ts';
 import type { MarketNames } from '../mapping/mapped-market.ts';
-import { recordMaker } from '../mapping/mapped-records.ts';
+import { type RecordMaker, recordMaker } from '../mapping/mapped-records.ts';
 import { type MappedRow, rowTest, shown } from '../mapping/mapped-value.ts';
 import { columnsOfMapping, referredFields } from '../mapping/mapping-columns.ts';
 import { type Mapping, RECORD_SCHEMAS } from '../mapping/mapping-schema.ts';
@@ -117,70 +117,104 @@ function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: Mapped
   const isNamed = mapping.sections.some((section) => section.kind === 'coin_prices' || section.outcome !== undefined);
   const outcome = isNamed ? {} : { outcome: mapping.outcome ?? { value: 'up' } };
   const anonymous = recordMaker({ ...mapping, ...outcome, market: ANY_MARKET });
-  const counts = new Map<RecordType, number>();
-  const ignored = new Map<string, number>();
-  let [records, levels, unknown, rejected, crossed] = [0, 0, 0, 0, 0];
-  const prices = emptyRange();
   const referred = mapping.refer === undefined ? undefined : new ReferredRows(mapping.refer, referredFields(mapping));
-  let reason: string | undefined;
-  const count = <Key>(map: Map<Key, number>, key: Key) => map.set(key, (map.get(key) ?? 0) + 1);
   const { only } = mapping.rows ?? {};
   const isRead = only === undefined ? undefined : rowTest(only);
+  const tally = new TrialTally();
   for (const { number, fields } of firstRows) {
     const stated = { fields, file };
     if (attempt(() => referred?.keeps(stated)) === true) {
-      count(ignored, 'that others refer to');
+      tally.ignore('that others refer to');
       continue;
     }
     const joined = attempt(() => referred?.joined(stated));
     const row = joined === undefined || joined instanceof DomainError ? stated : joined;
     if (attempt(() => isRead?.(row)) === false) {
-      count(ignored, 'of other kinds');
+      tally.ignore('of other kinds');
       continue;
     }
-    let found = attempt(() => maker.records(row, number, NO_MARKETS));
-    const missing = found instanceof DomainError ? found : found?.refused;
-    if (missing instanceof UnknownMarket || missing instanceof UnknownName) {
-      unknown += 1;
-      found = attempt(() => anonymous.records(row, number, NO_MARKETS));
+    let made = attempt(() => maker.records(row, number, NO_MARKETS));
+    if (isOfUnknownMarket(made)) {
+      tally.unknown += 1;
+      made = attempt(() => anonymous.records(row, number, NO_MARKETS));
     }
-    if (found === undefined) count(ignored, 'without values');
-    else if (found instanceof OtherMarket) count(ignored, 'of other kinds of markets');
+    tally.add(number, made);
+  }
+  return tally.summary();
+}
+
+/** The records of a row; undefined for one without values. */
+type Made = ReturnType<RecordMaker['records']> | DomainError;
+
+function isOfUnknownMarket(made: Made): boolean {
+  const refused = made instanceof DomainError ? made : made?.refused;
+  return refused instanceof UnknownMarket || refused instanceof UnknownName;
+}
+
+/** Counts what a mapping makes of rows. */
+class TrialTally {
+  /** Rows of markets that the file does not describe. */
+  unknown = 0;
+  readonly #records = new Map<RecordType, number>();
+  readonly #ignored = new Map<string, number>();
+  readonly #prices = emptyRange();
+  #levels = 0;
+  #rejected = 0;
+  #crossed = 0;
+  #reason: string | undefined;
+
+  /** Counts a row that is not read, under the words that say which rows they are. */
+  ignore(kind: string): void {
+    increase(this.#ignored, kind);
+  }
+
+  add(row: number, made: Made): void {
+    if (made === undefined) this.ignore('without values');
+    else if (made instanceof OtherMarket) this.ignore('of other kinds of markets');
+    else if (made instanceof DomainError) this.#reject(row, made);
     else {
-      const refused = found instanceof DomainError ? found : found.refused;
-      for (const record of found instanceof DomainError ? [] : found.records) {
-        const { type } = record;
-        count(counts, type);
-        const [bids, asks] = pricesOf(record);
-        if (bids[0] !== undefined && asks[0] !== undefined && bids[0] > asks[0]) crossed += 1;
-        for (const price of [...bids, ...asks]) if (price !== undefined) widen(prices, price);
-        if (type !== 'market') records += 1;
-      }
-      const groups = found instanceof DomainError ? [] : found.levels;
-      levels += groups.length;
-      for (const { price } of groups.flatMap((group) => group.levels)) widen(prices, price);
-      if (refused === undefined) continue;
-      rejected += 1;
-      reason ??= `row ${number}: ${refused.message}`;
+      for (const record of made.records) this.#addRecord(record);
+      for (const { levels } of made.levels) for (const { price } of levels) widen(this.#prices, price);
+      this.#levels += made.levels.length;
+      if (made.refused !== undefined) this.#reject(row, made.refused);
     }
   }
-  const kinds = [...counts].filter(([type]) => type !== 'market').map(([type, made]) => countText(made, NOUNS[type]));
-  if (levels > 0) kinds.push(`${countText(levels, 'row')} with levels`);
-  const lines = [
-    ...(rejected === 0 ? [] : [`Rejected: ${countText(rejected, 'row')}, ${reason}.`]),
-    ...[...ignored].map(([kind, rows]) => `Ignored: ${countText(rows, 'row')} ${kind}.`),
-    ...(unknown === 0
-      ? []
-      : [`Market records are needed too for ${countText(unknown, 'row')}: name a file with them (--markets).`]),
-  ];
-  return {
-    records: records + levels,
-    rejected,
-    crossed,
-    prices,
-    text: kinds.length === 0 ? 'no record' : kinds.join(', '),
-    lines,
-  };
+
+  summary() {
+    const kinds = [...this.#records].map(([type, made]) => countText(made, NOUNS[type]));
+    if (this.#levels > 0) kinds.push(`${countText(this.#levels, 'row')} with levels`);
+    const lines = [...this.#ignored].map(([kind, rows]) => `Ignored: ${countText(rows, 'row')} ${kind}.`);
+    if (this.#rejected > 0) lines.unshift(`Rejected: ${countText(this.#rejected, 'row')}, ${this.#reason}.`);
+    if (this.unknown > 0) {
+      const rows = countText(this.unknown, 'row');
+      lines.push(`Market records are needed too for ${rows}: name a file with them (--markets).`);
+    }
+    return {
+      records: [...this.#records.values()].reduce((sum, made) => sum + made, this.#levels),
+      rejected: this.#rejected,
+      crossed: this.#crossed,
+      prices: this.#prices,
+      text: kinds.length === 0 ? 'no record' : kinds.join(', '),
+      lines,
+    };
+  }
+
+  #addRecord(record: RecordedItem): void {
+    if (record.type === 'market') return;
+    increase(this.#records, record.type);
+    const [bids, asks] = pricesOf(record);
+    if (bids[0] !== undefined && asks[0] !== undefined && bids[0] > asks[0]) this.#crossed += 1;
+    for (const price of [...bids, ...asks]) if (price !== undefined) widen(this.#prices, price);
+  }
+
+  #reject(row: number, { message }: DomainError): void {
+    this.#rejected += 1;
+    this.#reason ??= `row ${row}: ${message}`;
+  }
+}
+
+function increase<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
 type Prices = readonly (number | undefined)[];
