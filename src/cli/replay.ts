@@ -20,7 +20,7 @@ import { type OptionsOf, programCommand, refuseOtherVerbs } from './program-comm
 import { addSelectionFlags, requestOf } from './replay-selection.ts';
 import { ReplayStatus } from './replay-status.ts';
 import { steeringCommands } from './replay-steering.ts';
-import { edgeOf } from './serve.ts';
+import { edgeOf } from './serve-edge.ts';
 import { openLog } from './service-log.ts';
 import { stopSignals } from './stop-signals.ts';
 import { json, type Terminal } from './terminal.ts';

@@ -18,8 +18,13 @@ export function onStopSignals(...handlers: readonly (() => void)[]): () => void 
   return release;
 }
 
-/** Settle with the first and the second SIGTERM or SIGINT. */
-export function stopSignals(): { readonly first: Promise<void>; readonly second: Promise<void> } {
+/** Two promises, which settle with the first and the second SIGTERM or SIGINT. */
+export interface StopSignals {
+  readonly first: Promise<void>;
+  readonly second: Promise<void>;
+}
+
+export function stopSignals(): StopSignals {
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   onStopSignals(first.resolve, second.resolve);
   return { first: first.promise, second: second.promise };
