@@ -108,21 +108,11 @@ export class Reconciliation {
     const groupAfter = (id?: string) => registry.payments.open(GROUP, id, withFailed);
     for (let group = groupAfter(); group.length > 0; group = groupAfter(group.at(-1)!.id)) {
       for (const payment of group) {
-        const { network } = payment.quote;
         counts.checked += 1;
-        if (faults.has(network)) counts.unknown += 1;
-        if (faults.has(network)) continue;
-        try {
-          const outcome = await this.outcomeOf(payment);
-          if (outcome.state === 'unknown') counts.unknown += 1;
-          const seen = this.apply(payment, outcome);
-          if (seen.state !== payment.state) counts.changed += 1;
-          if (seen.state === 'pending' && outcome.state === 'unused') unused.push(seen);
-        } catch (error) {
-          if (!(error instanceof DomainError)) throw error;
-          counts.unknown += 1;
-          faults.set(network, error.message);
-        }
+        const { outcome, seen = payment } = (await this.#compared(payment, faults)) ?? {};
+        if (outcome === undefined || outcome.state === 'unknown') counts.unknown += 1;
+        if (seen.state !== payment.state) counts.changed += 1;
+        if (seen.state === 'pending' && outcome?.state === 'unused') unused.push(seen);
       }
     }
     // Each network's in their order, which is that of their nonces; a network that hangs does not delay the others.
@@ -130,6 +120,20 @@ export class Reconciliation {
     await Promise.all([...networks.values()].map((payments) => this.#send(payments)));
     for (const fault of faults.values()) logError(`payments were not compared: ${fault}`);
     return counts;
+  }
+
+  /** The outcome of a payment, and the payment after it; undefined if its network has not answered, which is then in `faults`. */
+  async #compared(payment: Payment, faults: Map<string, string>) {
+    const { network } = payment.quote;
+    if (faults.has(network)) return undefined;
+    try {
+      const outcome = await this.outcomeOf(payment);
+      return { outcome, seen: this.apply(payment, outcome) };
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      faults.set(network, error.message);
+      return undefined;
+    }
   }
 
   async #send(payments: readonly Payment[]): Promise<void> {

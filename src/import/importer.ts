@@ -3,7 +3,7 @@ import { attempt, refusal } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { Archive } from '../store/archive.ts';
 import { UnknownMarket } from '../venue/market-message-parser.ts';
-import { Batch, type MergedAsset } from './batch.ts';
+import { Batch, type Entry, type MergedAsset } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { codecsOf, type NamedFiles } from './codecs.ts';
 import { Contradictions } from './contradictions.ts';
@@ -498,27 +498,29 @@ export class Importer implements RecordSink {
     this.#options.beforeBatch?.();
     const context = { checks: this.#books.checks, lastId: this.#lastId };
     const entries = batch.commit(this.#options.clock(), books, context);
-    for (const { source, type, stored, contradicted, refusal } of entries) {
-      // Only mirrored books have no item.
-      const isMirrored = type === 'snapshot' && source.length === 0;
-      const file = source[0]?.file ?? this.#file;
-      const other = contradicted ? 'contradicted' : 'duplicate';
-      if (!isMirrored) file.count(type, stored ? 'stored' : refusal === undefined ? other : 'rejected');
-      else if (stored) this.#mirrored += 1;
-      if (stored && !isMirrored) this.#counts.add(type, 1);
-      if (stored && type === 'gap') file.gaps += 1;
-      for (const item of source) {
-        if (stored) item.stored = true;
-        if (contradicted) item.contradicted = true;
-        if (refusal === undefined) this.finish(item);
-        else this.reject(item, refusal);
-      }
-    }
+    for (const entry of entries) this.#count(entry);
     for (const merged of batch.merged) this.#endMerged(merged, this);
     this.#counts.addCorrected(batch.corrected);
     this.markets.shrink();
     this.#garbage.collectIfGrown();
     this.#progress();
+  }
+
+  #count({ source, type, stored, contradicted, refusal }: Entry<Items>): void {
+    // Only mirrored books have no item.
+    const isMirrored = type === 'snapshot' && source.length === 0;
+    const file = source[0]?.file ?? this.#file;
+    const other = contradicted ? 'contradicted' : 'duplicate';
+    if (!isMirrored) file.count(type, stored ? 'stored' : refusal === undefined ? other : 'rejected');
+    else if (stored) this.#mirrored += 1;
+    if (stored && !isMirrored) this.#counts.add(type, 1);
+    if (stored && type === 'gap') file.gaps += 1;
+    for (const item of source) {
+      if (stored) item.stored = true;
+      if (contradicted) item.contradicted = true;
+      if (refusal === undefined) this.finish(item);
+      else this.reject(item, refusal);
+    }
   }
 
   /** Ends the messages about the books of an asset, and counts their results. */

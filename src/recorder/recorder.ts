@@ -321,24 +321,8 @@ export class Recorder {
     const isLate = market === undefined && nowMs >= window.startMs && window.startMs >= this.#startedMs;
     if (isLate && !record.isMissed) this.#miss(record, nowMs);
     const isWanted = record.isWanted(nowMs);
-    const ids = record.assets.map(({ id }) => id);
-    if (isWanted && !record.isSubscribed) {
-      for (const asset of record.assets) this.#watched.set(asset.id, asset);
-      record.isSettled = true;
-      for (const [index, asset] of record.assets.entries()) {
-        const fromMs = record.earlier?.fromMs[index] ?? null;
-        if (fromMs !== null) asset.loseSince(fromMs, NOT_RUNNING);
-      }
-      if (nowMs >= window.startMs) this.#loseUnbegun(record);
-      this.#shards.subscribe(ids);
-      record.isSubscribed = true;
-    } else if (!isWanted && record.isSubscribed) {
-      this.#shards.unsubscribe(ids);
-      for (const asset of record.assets) this.#gaps.endLoss(asset, window.endMs);
-      for (const id of ids) this.#watched.delete(id);
-      record.isSubscribed = false;
-      if (record.hasBooks) this.#totals.windows += 1;
-    }
+    if (isWanted && !record.isSubscribed) this.#subscribe(record, nowMs);
+    if (!isWanted && record.isSubscribed) this.#unsubscribe(record);
     if (record.isSubscribed && nowMs >= window.startMs) this.#loseUnbegun(record);
     if (nowMs >= window.endMs && !record.isSettled) {
       record.isSettled = true;
@@ -350,6 +334,28 @@ export class Recorder {
     // Gamma may not answer: the end waits for it a moment only.
     const isAnswered = record.asked > 0 || market === undefined || nowMs >= window.endMs + afterMs + EVIDENCE_MS;
     if (once === window.slug && isOver && isAnswered) this.#end('over');
+  }
+
+  #subscribe(record: WindowRecord, nowMs: InstantMs): void {
+    for (const asset of record.assets) this.#watched.set(asset.id, asset);
+    record.isSettled = true;
+    for (const [index, asset] of record.assets.entries()) {
+      const fromMs = record.earlier?.fromMs[index] ?? null;
+      if (fromMs !== null) asset.loseSince(fromMs, NOT_RUNNING);
+    }
+    if (nowMs >= record.window.startMs) this.#loseUnbegun(record);
+    this.#shards.subscribe(record.assets.map(({ id }) => id));
+    record.isSubscribed = true;
+  }
+
+  #unsubscribe(record: WindowRecord): void {
+    this.#shards.unsubscribe(record.assets.map(({ id }) => id));
+    for (const asset of record.assets) {
+      this.#gaps.endLoss(asset, record.window.endMs);
+      this.#watched.delete(asset.id);
+    }
+    record.isSubscribed = false;
+    if (record.hasBooks) this.#totals.windows += 1;
   }
 
   /** A window has begun without a book of an asset: it is missing from the start, if a recorder was running then. */

@@ -191,6 +191,7 @@ export class BookReader {
   }
 
   /** Applies the next `books` deltas. The logs are given for a single one only, and get its edits. */
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a call for each edit takes longer than the edit.
   #edit(books: number, bidEdits: EditLog | undefined, askEdits: EditLog | undefined): void {
     const input = this.#input;
     const padded = this.#padded;

@@ -55,20 +55,16 @@ export async function* segmentFramesOf(chunks: AsyncIterable<Uint8Array>, name: 
       if (!FIRST_LINE.equals(buffered.bytes.subarray(0, FIRST_LINE.length))) throw foreign(name, buffered.view());
       at = FIRST_LINE.length;
     }
-    while (!isEnded && buffered.length >= at + HEAD_BYTES) {
-      const bodyBytes = new DataView(buffered.bytes.buffer).getUint32(at + 1, true);
-      const end = at + HEAD_BYTES + bodyBytes;
-      if (bodyBytes > BODY_BYTES_MAX) throw broken(name, 'is damaged', number + 1);
-      if (buffered.length < end + DIGEST_BYTES) break;
+    while (!isEnded) {
+      const frame = frameAt(buffered, at, before);
+      if (frame === undefined) break;
       number += 1;
-      before = digestOfFrame(before, buffered.bytes.subarray(at, end));
-      if (!Buffer.from(before).equals(buffered.bytes.subarray(end, end + DIGEST_BYTES))) {
-        throw broken(name, 'is damaged', number);
-      }
-      const type = String.fromCharCode(buffered.bytes[at]!);
-      yield { type, body: buffered.bytes.subarray(at + HEAD_BYTES, end), number };
+      if (frame === 'damaged') throw broken(name, 'is damaged', number);
+      const { type, body, end } = frame;
+      yield { type, body, number };
       isEnded = type === 'E';
-      at = end + DIGEST_BYTES;
+      before = frame.digest;
+      at = end;
     }
     // The first line stays in the buffer until the first frame is complete.
     if (number === 0) continue;
@@ -76,10 +72,25 @@ export async function* segmentFramesOf(chunks: AsyncIterable<Uint8Array>, name: 
     buffered.length -= at;
     if (isEnded && buffered.length > 0) throw broken(name, 'has data after its end', number + 1);
   }
-  if (isEnded) return;
-  throw looksLikeSegments(buffered.view()) || number > 0
-    ? broken(name, 'is cut off', number + 1)
-    : foreign(name, buffered.view());
+  if (!isEnded) throw cutOff(name, buffered.view(), number);
+}
+
+/** The error of a recording that ends after a number of frames, and `rest`, without its end mark. */
+function cutOff(name: string, rest: Uint8Array, number: number): DomainError {
+  return number > 0 || looksLikeSegments(rest) ? broken(name, 'is cut off', number + 1) : foreign(name, rest);
+}
+
+/** The frame at a place, whose digest has been checked; undefined if it is not complete yet. */
+function frameAt({ bytes, length }: ByteBuffer, at: number, before: Uint8Array) {
+  if (length < at + HEAD_BYTES) return undefined;
+  const bodyBytes = new DataView(bytes.buffer).getUint32(at + 1, true);
+  if (bodyBytes > BODY_BYTES_MAX) return 'damaged';
+  const bodyEnd = at + HEAD_BYTES + bodyBytes;
+  const end = bodyEnd + DIGEST_BYTES;
+  if (length < end) return undefined;
+  const digest = digestOfFrame(before, bytes.subarray(at, bodyEnd));
+  if (!Buffer.from(digest).equals(bytes.subarray(bodyEnd, end))) return 'damaged';
+  return { type: String.fromCharCode(bytes[at]!), body: bytes.subarray(at + HEAD_BYTES, bodyEnd), end, digest };
 }
 
 function foreign(name: string, head: Uint8Array): DomainError {

@@ -227,20 +227,12 @@ export class Bucket {
       let fault: string;
       if (answer instanceof Error) fault = `'${this.#origin}' does not answer (${answer.name}: ${answer.message})`;
       else {
-        const { status, code, headers, bytes } = answer;
-        if (status === 200 && name !== undefined && method !== 'DELETE' && !headers.has('etag')) {
-          throw this.#noStorage(`its answer to ${method} has no ETag`);
-        }
-        if (status < 300 && isWhole(bytes)) return answer;
-        if (status === 404 && code === '') throw this.#noStorage('404 without a code of S3');
-        const conditions = Object.keys(question.headers ?? {});
-        const mayLack = name !== undefined && (method !== 'PUT' || conditions.includes('If-Match'));
-        if (status === 404 && mayLack && code !== 'NoSuchBucket') return answer;
-        if (status === 412 && conditions.length > 0) return answer;
-        const passes = status < 300 || (status >= 500 && status !== 501) || status === 429 || PASSING.test(code);
-        if (!passes) throw new DomainError('unavailable', this.#sentence(method, name, answer));
+        const { status, code, bytes } = answer;
+        const isFinal = this.#isFinal(method, name, question, answer);
+        const isDamaged = status < 300 && !isWhole(bytes);
+        if (isFinal && !isDamaged) return answer;
         fault = `'${this.#origin}' answers ${status} ${code}`.trimEnd();
-        if (status < 300 && tries >= this.#times.tries) {
+        if (isDamaged && tries >= this.#times.tries) {
           const remedy =
             'delete this object, and the next backup or publication writes it again if the archive still has it';
           throw new DomainError('unreadable', `'${this.address}/${name}' is damaged: ${remedy}`);
@@ -252,6 +244,23 @@ export class Bucket {
       await pause(pauseMs, undefined, { signal: this.#signal }).catch(() => undefined);
       if (this.#isEnding) throw new DomainError('unavailable', `${fault}, and this command ends`);
     }
+  }
+
+  /** Returns false for an error that may pass. Throws 'unavailable' for one that does not, and for answers that S3 does not give. */
+  #isFinal(method: string, name: string | undefined, question: Question, answer: Answer): boolean {
+    const { status, code, headers } = answer;
+    if (status === 200 && name !== undefined && method !== 'DELETE' && !headers.has('etag')) {
+      throw this.#noStorage(`its answer to ${method} has no ETag`);
+    }
+    if (status < 300) return true;
+    if (status === 404 && code === '') throw this.#noStorage('404 without a code of S3');
+    const conditions = Object.keys(question.headers ?? {});
+    const mayLack = name !== undefined && (method !== 'PUT' || conditions.includes('If-Match'));
+    if (status === 404 && mayLack && code !== 'NoSuchBucket') return true;
+    if (status === 412 && conditions.length > 0) return true;
+    const passes = (status >= 500 && status !== 501) || status === 429 || PASSING.test(code);
+    if (!passes) throw new DomainError('unavailable', this.#sentence(method, name, answer));
+    return false;
   }
 
   /** Returns the error if no whole answer came. */

@@ -362,44 +362,9 @@ export class Markets {
    * a list by books has the recorded markets before the nearly empty ones, and those before the others. For `asOfMs` see `list`.
    */
   walk(symbol: string, filter: MarketFilter, count: number, from?: ListPosition, asOfMs?: InstantMs): Walk {
-    if (filter.sort === 'books') {
-      const parts = (asOfMs === undefined ? PARTS_BY_BOOKS : PARTS_AS_OF).filter(
-        ({ recorded }) => recorded === (filter.recorded ?? recorded),
-      );
-      const part = from?.part ?? 0;
-      const walk = this.walk(symbol, { ...filter, ...parts[part], sort: '-window' }, count, from, asOfMs);
-      if (walk.last !== undefined) return { ...walk, last: { ...walk.last, part } };
-      return part === parts.length - 1 ? walk : { ...walk, last: { ...LIST_START, part: part + 1 } };
-    }
-    const {
-      timeframe,
-      search: text,
-      recorded,
-      closed,
-      fromMs,
-      winner,
-      gaps,
-      volumeMin,
-      isNearlyEmpty,
-      sort = '-window',
-    } = filter;
-    const knownToMs = asOfMs ?? Number.MAX_SAFE_INTEGER;
-    const search = text?.toLowerCase();
-    // A whole conditionId finds its market by the index.
-    const only = search !== undefined && WHOLE_CONDITION_ID.test(search) ? this.findByConditionId(search) : undefined;
-    const lastMs = Math.min(filter.toMs, filter.begins?.toMs ?? Infinity, only?.startMs ?? Infinity);
-    const beforeMs = Math.min(LIST_START.startMs, lastMs + 1, knownToMs + LISTED_AHEAD_MS_MAX);
-    const longestMs = this.#sql.longest.get(symbol)?.lengthMs ?? 0;
-    const sinceMs = Math.max(fromMs - longestMs, filter.begins?.fromMs ?? 0, only?.startMs ?? 0);
-    const bounds = (startMs: number, conditionId: string, limit: number): WalkBounds => [
-      ...([symbol, startMs, conditionId, sinceMs, fromMs, knownToMs] as const),
-      ...boundsOf(recorded),
-      ...boundsOf(closed),
-      ...([asOfMs === undefined ? 0 : Infinity, timeframe ?? null, search ?? null, limit, winner ?? null] as const),
-      ...boundsOf(gaps),
-      volumeMin ?? null,
-      ...boundsOf(isNearlyEmpty),
-    ];
+    if (filter.sort === 'books') return this.#walkByBooks(symbol, filter, count, from, asOfMs);
+    const { timeframe, recorded, sort = '-window' } = filter;
+    const { sinceMs, beforeMs, bounds } = this.#boundsOfWalk(symbol, filter, asOfMs);
     let rows: WalkedRow[];
     if (sort === '-window') {
       const { startMs, conditionId } = from ?? LIST_START;
@@ -423,6 +388,39 @@ export class Markets {
       recorded: taken.filter(({ isRecorded }) => isRecorded === 1).length,
       last: last && { startMs: last.startMs, conditionId: last.conditionId, ...sorted },
     };
+  }
+
+  #walkByBooks(symbol: string, filter: MarketFilter, count: number, from?: ListPosition, asOfMs?: InstantMs): Walk {
+    const parts = (asOfMs === undefined ? PARTS_BY_BOOKS : PARTS_AS_OF).filter(
+      ({ recorded }) => recorded === (filter.recorded ?? recorded),
+    );
+    const part = from?.part ?? 0;
+    const walk = this.walk(symbol, { ...filter, ...parts[part], sort: '-window' }, count, from, asOfMs);
+    if (walk.last !== undefined) return { ...walk, last: { ...walk.last, part } };
+    return part === parts.length - 1 ? walk : { ...walk, last: { ...LIST_START, part: part + 1 } };
+  }
+
+  /** The starts of windows between which a walk is, and the parameters of its statement from a position on. */
+  #boundsOfWalk(symbol: string, filter: MarketFilter, asOfMs: InstantMs | undefined) {
+    const { timeframe, search: text, recorded, closed, fromMs, winner, gaps, volumeMin, isNearlyEmpty } = filter;
+    const knownToMs = asOfMs ?? Number.MAX_SAFE_INTEGER;
+    const search = text?.toLowerCase();
+    // A whole conditionId finds its market by the index.
+    const only = search !== undefined && WHOLE_CONDITION_ID.test(search) ? this.findByConditionId(search) : undefined;
+    const lastMs = Math.min(filter.toMs, filter.begins?.toMs ?? Infinity, only?.startMs ?? Infinity);
+    const beforeMs = Math.min(LIST_START.startMs, lastMs + 1, knownToMs + LISTED_AHEAD_MS_MAX);
+    const longestMs = this.#sql.longest.get(symbol)?.lengthMs ?? 0;
+    const sinceMs = Math.max(fromMs - longestMs, filter.begins?.fromMs ?? 0, only?.startMs ?? 0);
+    const bounds = (startMs: number, conditionId: string, limit: number): WalkBounds => [
+      ...([symbol, startMs, conditionId, sinceMs, fromMs, knownToMs] as const),
+      ...boundsOf(recorded),
+      ...boundsOf(closed),
+      ...([asOfMs === undefined ? 0 : Infinity, timeframe ?? null, search ?? null, limit, winner ?? null] as const),
+      ...boundsOf(gaps),
+      volumeMin ?? null,
+      ...boundsOf(isNearlyEmpty),
+    ];
+    return { sinceMs, beforeMs, bounds };
   }
 
   /** First the markets of the value at which the walk stopped, then those beyond it. */

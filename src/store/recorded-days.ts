@@ -68,9 +68,7 @@ export class RecordedDays {
    */
   *steps({ symbol, timeframe, fromMs, toMs, asOfMs }: DaysQuery): Generator<void, readonly RecordedDay[]> {
     const knownToMs = asOfMs ?? Number.MAX_SAFE_INTEGER;
-    const days: RecordedDay[] = [];
-    /** Markets that also have later snapshots, whose snapshots are counted one market at a time. */
-    const open: { readonly day: RecordedDay; readonly key: number }[] = [];
+    const days = new DayCounts();
     let next: ListPosition | undefined = {
       startMs: Math.min(toMs + 1, knownToMs + LISTED_AHEAD_MS_MAX),
       conditionId: '',
@@ -80,30 +78,37 @@ export class RecordedDays {
       const rows: DayRow[] =
         timeframe === undefined ? this.#all.all(...bounds) : this.#ofTimeframe.all(...bounds, timeframe);
       next = rows.length < MARKETS_AT_ONCE ? undefined : rows.at(-1);
-      for (const row of rows) {
-        if (row.isListed === 0) continue;
-        const startMs = row.startMs - (row.startMs % DAY_MS);
-        let day = days.at(-1);
-        if (day?.startMs !== startMs) {
-          if (days.length === DAYS_MAX) {
-            next = undefined;
-            break;
-          }
-          day = { startMs, markets: 0, recordedMarkets: 0, marketsWithGaps: 0, snapshots: 0 };
-          days.push(day);
-        }
-        day.markets += 1;
-        day.recordedMarkets += row.isRecorded;
-        day.marketsWithGaps += row.hasGap;
-        if (row.isWhole === 1) day.snapshots += row.snapshots;
-        else if (row.isRecorded === 1) open.push({ day, key: row.key });
-      }
+      if (!rows.every((row) => days.add(row))) next = undefined;
       if (next !== undefined) yield;
     }
-    for (const [index, { day, key }] of open.entries()) {
+    for (const [index, { day, key }] of days.open.entries()) {
       if (index % COUNTED_AT_ONCE === 0) yield;
       day.snapshots += this.#totals.until(key, knownToMs).count;
     }
-    return days.reverse();
+    return days.latestFirst.reverse();
+  }
+}
+
+class DayCounts {
+  readonly latestFirst: RecordedDay[] = [];
+  /** Markets that also have later snapshots, whose snapshots are counted one market at a time. */
+  readonly open: { readonly day: RecordedDay; readonly key: number }[] = [];
+
+  /** Counts a market, which is not later than those before it. Returns false if it is of one day too many. */
+  add(row: DayRow): boolean {
+    if (row.isListed === 0) return true;
+    const startMs = row.startMs - (row.startMs % DAY_MS);
+    let day = this.latestFirst.at(-1);
+    if (day?.startMs !== startMs) {
+      if (this.latestFirst.length === DAYS_MAX) return false;
+      day = { startMs, markets: 0, recordedMarkets: 0, marketsWithGaps: 0, snapshots: 0 };
+      this.latestFirst.push(day);
+    }
+    day.markets += 1;
+    day.recordedMarkets += row.isRecorded;
+    day.marketsWithGaps += row.hasGap;
+    if (row.isWhole === 1) day.snapshots += row.snapshots;
+    else if (row.isRecorded === 1) this.open.push({ day, key: row.key });
+    return true;
   }
 }

@@ -3,7 +3,7 @@ import { isInstant } from '../domain/instant.ts';
 import type { FillEvent } from '../paper/account-event.ts';
 import type { MomentTrade } from '../paper/market-moment.ts';
 import { MICROS, microsOf } from '../paper/micros.ts';
-import { ORDER_TYPES, type OrderTerms, type PaperOrder, type Refusal } from '../paper/paper-order.ts';
+import { ORDER_TYPES, type OrderTerms, type OrderType, type PaperOrder, type Refusal } from '../paper/paper-order.ts';
 import { decimalOf } from './market-tally.ts';
 
 const SHARES_MIN = 5 * MICROS;
@@ -17,28 +17,16 @@ const TICK_TOLERANCE = 1e-6;
 export function termsOf(
   id: string,
   side: Side,
-  { outcome, price, size, dollars, type = 'GTC', postOnly = false, expiresMs }: NewOrder,
+  order: NewOrder,
   tickSize: number,
 ): { readonly terms: OrderTerms; readonly refusal: Refusal | undefined } {
-  if (outcome !== 'up' && outcome !== 'down') throw new TypeError(`the outcome is up or down, not ${outcome}`);
-  if (!Number.isFinite(price)) throw new TypeError(`the price of an order must be a number, not ${price}`);
-  if (!ORDER_TYPES.includes(type)) throw new TypeError(`the type is GTC, GTD, FOK or FAK, not ${type}`);
-  if (type === 'GTD' ? !isInstant(expiresMs ?? NaN) : Number.isFinite(expiresMs))
-    throw new TypeError('expiresMs is needed for GTD, in whole milliseconds, and only for it');
+  const { outcome, price, type = 'GTC', postOnly = false, expiresMs } = order;
   const isResting = type === 'GTC' || type === 'GTD';
-  if (postOnly && !isResting) throw new TypeError('postOnly is for GTC and GTD');
   const inDollars = side === 'buy' && !isResting;
-  const given = inDollars ? dollars : size;
-  if (given === undefined || (inDollars ? size : dollars) !== undefined)
-    throw new TypeError(`a ${side} of type ${type} needs ${inDollars ? 'dollars, not size' : 'size, not dollars'}`);
-  if (typeof given !== 'number' || !(given >= 0 && given < AMOUNT_END)) {
-    const what = `the ${inDollars ? 'dollars' : 'size'} of an order`;
-    const shown = typeof given === 'string' ? `'${given}'` : given;
-    throw new TypeError(`${what} must be a number from 0 to less than ${AMOUNT_END}, not ${shown}`);
-  }
+  refuseNoOrder(order, type, isResting);
   const nth = Math.round(price / tickSize);
   const isOnTick = Math.abs(price / tickSize - nth) < TICK_TOLERANCE && nth > 0 && nth < Math.round(1 / tickSize);
-  const amount = microsOf(given);
+  const amount = microsOf(amountOf(side, type, order, inDollars));
   const minimum = inDollars ? DOLLARS_MIN : isResting ? SHARES_MIN : 1;
   // The exact multiple, in place of a sum such as 0.1 + 0.2.
   const limit = isOnTick ? nth / Math.round(1 / tickSize) : price;
@@ -47,6 +35,29 @@ export function termsOf(
     terms: { id, outcome, side, type, price: limit, amount, isPostOnly: postOnly, expirationMs },
     refusal: !isOnTick ? { reason: 'tick' } : amount < minimum ? { reason: 'minimum' } : undefined,
   };
+}
+
+/** Throws TypeError for an outcome, a price, a type, or an expiry that no order has. */
+function refuseNoOrder({ outcome, price, postOnly, expiresMs }: NewOrder, type: OrderType, isResting: boolean): void {
+  if (outcome !== 'up' && outcome !== 'down') throw new TypeError(`the outcome is up or down, not ${outcome}`);
+  if (!Number.isFinite(price)) throw new TypeError(`the price of an order must be a number, not ${price}`);
+  if (!ORDER_TYPES.includes(type)) throw new TypeError(`the type is GTC, GTD, FOK or FAK, not ${type}`);
+  if (type === 'GTD' ? !isInstant(expiresMs ?? NaN) : Number.isFinite(expiresMs))
+    throw new TypeError('expiresMs is needed for GTD, in whole milliseconds, and only for it');
+  if (postOnly && !isResting) throw new TypeError('postOnly is for GTC and GTD');
+}
+
+/** The size of an order in shares, or what it spends in dollars. Throws TypeError unless exactly that one is stated, as a number in its range. */
+function amountOf(side: Side, type: OrderType, { size, dollars }: NewOrder, inDollars: boolean): number {
+  const given = inDollars ? dollars : size;
+  if (given === undefined || (inDollars ? size : dollars) !== undefined)
+    throw new TypeError(`a ${side} of type ${type} needs ${inDollars ? 'dollars, not size' : 'size, not dollars'}`);
+  if (typeof given !== 'number' || !(given >= 0 && given < AMOUNT_END)) {
+    const what = `the ${inDollars ? 'dollars' : 'size'} of an order`;
+    const shown = typeof given === 'string' ? `'${given}'` : given;
+    throw new TypeError(`${what} must be a number from 0 to less than ${AMOUNT_END}, not ${shown}`);
+  }
+  return given;
 }
 
 export function orderOf({ terms, left, filled, state, refusal }: PaperOrder): Order {

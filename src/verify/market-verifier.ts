@@ -18,7 +18,7 @@ import { Markets, type StoredMarket } from '../store/markets.ts';
 import { SealedFiles, type SealedMarket } from '../store/sealed-files.ts';
 import { type AuditedSeries, SegmentAudit } from '../store/segment-audit.ts';
 import { Segments } from '../store/segments.ts';
-import { BookWalk, sameFingerprint } from './books.ts';
+import { BookWalk, type Instant, sameFingerprint } from './books.ts';
 import { IdRuns } from './ids.ts';
 import { impossibleFields, isNeverClosed, isPossibleGap } from './market-check.ts';
 import {
@@ -180,31 +180,22 @@ export class MarketVerifier {
     const recordedFromMs = (outcome: Outcome) =>
       books.find((one) => one.outcome === outcome)?.recordedFromMs ?? Infinity;
     const recorded = { up: recordedFromMs('up'), down: recordedFromMs('down') };
-    let nextUp = up.nextInstant();
-    let nextDown = down.nextInstant();
-    const firstMs = { up: nextUp?.timestampMs ?? Infinity, down: nextDown?.timestampMs ?? Infinity };
+    const first = { up: up.nextInstant(), down: down.nextInstant() };
+    const firstMs = { up: timeOf(first.up), down: timeOf(first.down) };
     const mirrored = books.find(({ outcome, recordedFromMs }) => firstMs[outcome!] < recordedFromMs);
     const place: ProblemPlace = { ...market, outcome: mirrored?.outcome, series: 'book' };
+    const isMirroredAt = (atMs: InstantMs) => books.length > 1 && atMs < (mirrored?.recordedFromMs ?? 0);
     if (mirrored !== undefined && books.every((one) => one.recordedFromMs === Infinity)) {
       const what = 'the snapshots are marked as mirrored, but the other outcome has no recorded snapshots';
       this.#check.problems.add('mirror', what, place);
     }
-    while (nextUp !== undefined || nextDown !== undefined) {
-      const order = (nextUp?.timestampMs ?? Infinity) - (nextDown?.timestampMs ?? Infinity);
-      const upInstant = order <= 0 ? nextUp : undefined;
-      const downInstant = order >= 0 ? nextDown : undefined;
-      const atMs = (upInstant ?? downInstant)!.timestampMs;
+    for (const [atMs, upInstant, downInstant] of pairsFrom(first, up, down)) {
       if (up.broken || down.broken) {
         // Snapshots of an unreadable segment are not missing mirrors.
-      } else if (mirrored !== undefined && books.length > 1 && atMs < mirrored.recordedFromMs) {
-        const [original, mirror] = mirrored.outcome === 'down' ? [upInstant, downInstant] : [downInstant, upInstant];
-        const missing = (original?.count ?? 0) - (mirror?.count ?? 0);
-        if (missing > 0) counts.mirrorMissing += missing;
-        else if (missing < 0 || !sameFingerprint(original!.sum, mirror!.sum)) {
-          const { segmentId, timestampMs } = mirror!;
-          const what = 'a mirrored snapshot is not the mirror of a recorded snapshot';
-          this.#check.problems.add('mirror', what, { ...place, segmentId }, timestampMs);
-        }
+      } else if (isMirroredAt(atMs)) {
+        const isDown = place.outcome === 'down';
+        const [original, mirror] = isDown ? [upInstant, downInstant] : [downInstant, upInstant];
+        counts.mirrorMissing += this.#missingMirrors(original, mirror, place);
       } else if (upInstant !== undefined && downInstant !== undefined) {
         counts.sharedInstants += 1;
         if (!sameFingerprint(upInstant.last, downInstant.last)) counts.unmirroredInstants += 1;
@@ -212,10 +203,19 @@ export class MarketVerifier {
       if (upInstant !== undefined && atMs >= recorded.up) contradictions.set('up', upInstant.best);
       if (downInstant !== undefined && atMs >= recorded.down) contradictions.set('down', downInstant.best);
       contradictions.endInstant();
-      if (order <= 0) nextUp = up.nextInstant();
-      if (order >= 0) nextDown = down.nextInstant();
     }
     return { ...counts, contradictions: contradictions.count };
+  }
+
+  /** The number of snapshots of an instant without a mirror. Reports a mirror that differs, or that has no original. */
+  #missingMirrors(original: Instant | undefined, mirror: Instant | undefined, place: ProblemPlace): number {
+    const missing = (original?.count ?? 0) - (mirror?.count ?? 0);
+    if (missing < 0 || (missing === 0 && !sameFingerprint(original!.sum, mirror!.sum))) {
+      const { segmentId, timestampMs } = mirror!;
+      const what = 'a mirrored snapshot is not the mirror of a recorded snapshot';
+      this.#check.problems.add('mirror', what, { ...place, segmentId }, timestampMs);
+    }
+    return Math.max(0, missing);
   }
 
   /** Checks recorded quotes and prices. Books and derived series were checked by BookWalk. */
@@ -262,6 +262,26 @@ export class MarketVerifier {
       throw error;
     }
   }
+}
+
+/** The instants of two walks in order, those of the same time together. An instant is valid until the next one is taken. */
+function* pairsFrom(
+  first: { readonly up: Instant | undefined; readonly down: Instant | undefined },
+  upWalk: BookWalk,
+  downWalk: BookWalk,
+): Generator<readonly [atMs: InstantMs, up: Instant | undefined, down: Instant | undefined]> {
+  let { up, down } = first;
+  while (up !== undefined || down !== undefined) {
+    const [upMs, downMs] = [timeOf(up), timeOf(down)];
+    yield [Math.min(upMs, downMs), upMs <= downMs ? up : undefined, downMs <= upMs ? down : undefined];
+    if (upMs <= downMs) up = upWalk.nextInstant();
+    if (downMs <= upMs) down = downWalk.nextInstant();
+  }
+}
+
+/** Infinity after the last instant of a walk. */
+function timeOf(instant: Instant | undefined): number {
+  return instant?.timestampMs ?? Infinity;
 }
 
 /** A text that changes with a market, its records, and the file of a sealed one; undefined if the market is not sealed. */

@@ -60,7 +60,7 @@ export class SnapshotStream {
   writeSlice(writer: EventWriter, latestMs: InstantMs | undefined, eventsMax: number): number | 'limit' | undefined {
     this.#refresh();
     const { snapshots } = this.#archive;
-    const { fromMs, toMs, outcomes, shown, scope } = this.#query;
+    const { fromMs, toMs, outcomes, shown } = this.#query;
     const after = this.#after;
     const page = snapshots.page(this.#market, outcomes, {
       fromMs,
@@ -86,23 +86,32 @@ export class SnapshotStream {
         return undefined;
       }
       if (isHeldBack && next.timestampMs > latestMs) return undefined;
-      this.#clock ??= this.#startClock(next.timestampMs);
-      if (next.timestampMs > (dueMs ?? this.#clock.dueMs)) {
-        return this.#clock.realMsUntil(next.timestampMs) ?? 0;
-      }
+      const waitMs = this.#waitMs(next.timestampMs, dueMs);
+      if (waitMs !== undefined) return waitMs;
       if (this.#snapshots + this.#gapCount >= eventsMax) return 'limit';
       if (writer.isFull) return 0;
-      if (isGap) {
-        writer.writeGap(gap, scope);
-        this.#gaps.pass();
-        this.#gapCount += 1;
-        this.#after = gap.position;
-      } else {
-        writer.writeSnapshot(next, scope);
-        this.#snapshots += 1;
-        this.#after = { kind: 'snapshot', timestampMs: next.timestampMs, id: next.id };
-      }
+      if (isGap) this.#writeGap(writer, gap);
+      else this.#writeSnapshot(writer, next);
     }
+  }
+
+  /** Real milliseconds until an event is due; undefined if it is. `dueMs`: what was due when the slice began. */
+  #waitMs(timestampMs: InstantMs, dueMs: InstantMs | undefined): number | undefined {
+    this.#clock ??= this.#startClock(timestampMs);
+    return timestampMs > (dueMs ?? this.#clock.dueMs) ? (this.#clock.realMsUntil(timestampMs) ?? 0) : undefined;
+  }
+
+  #writeGap(writer: EventWriter, gap: NonNullable<GapsByEnd['first']>): void {
+    writer.writeGap(gap, this.#query.scope);
+    this.#gaps.pass();
+    this.#gapCount += 1;
+    this.#after = gap.position;
+  }
+
+  #writeSnapshot(writer: EventWriter, { timestampMs, id }: Parameters<EventWriter['writeSnapshot']>[0]): void {
+    writer.writeSnapshot({ timestampMs, id }, this.#query.scope);
+    this.#snapshots += 1;
+    this.#after = { kind: 'snapshot', timestampMs, id };
   }
 
   /** Reads the market again if it changed: it may have other labels and new gaps. */

@@ -41,22 +41,42 @@ export async function tarMembers(path: string, label: string): Promise<MemberLis
     if (!isIntact(header) || size === undefined) return cutOff(list, 'a header is not valid');
     const type = String.fromCharCode(header[TYPE_AT]!);
     const start = at + BLOCK_BYTES;
-    if (type === EXTENDED || type === LONG_NAME) {
-      const bytes = size <= EXTENSION_BYTES_MAX ? await bytesAt(file, start, size) : undefined;
-      if (bytes === undefined) return cutOff(list, 'a header is not complete');
-      extension = { ...extension, ...(type === EXTENDED ? extensionIn(bytes) : { name: textOf(bytes) }) };
-    } else if (type !== GLOBAL && type !== LONG_TARGET) {
-      const name = extension.name ?? nameIn(header);
-      const range = { start, end: Math.min(start + size, fileSize) };
-      if (type === SPARSE || extension.isSparse === true) list.leaveOut(name, 'holes (a sparse file)');
-      else if (type !== DIRECTORY && !FILES.includes(type)) list.addSpecial();
-      else if (type !== DIRECTORY && !name.endsWith('/')) {
-        list.add(name, size, (named) => memberAt(path, range, size, named));
-      }
-      extension = {};
-    }
     at = start + Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES;
+    if (type === GLOBAL || type === LONG_TARGET) continue;
+    if (type === EXTENDED || type === LONG_NAME) {
+      const stated = await extensionAt(file, type, start, size);
+      if (stated === undefined) return cutOff(list, 'a header is not complete');
+      extension = { ...extension, ...stated };
+      continue;
+    }
+    const name = extension.name ?? nameIn(header);
+    const range = { start, end: Math.min(start + size, fileSize) };
+    const kind = extension.isSparse === true ? 'sparse' : kindOf(type, name);
+    if (kind === 'file') list.add(name, size, (named) => memberAt(path, range, size, named));
+    if (kind === 'sparse') list.leaveOut(name, 'holes (a sparse file)');
+    if (kind === 'special') list.addSpecial();
+    extension = {};
   }
+}
+
+/** Undefined if the file ends before the extension does, or if it is too long. */
+async function extensionAt(
+  file: FileHandle,
+  type: string,
+  start: number,
+  size: number,
+): Promise<Extension | undefined> {
+  const bytes = size <= EXTENSION_BYTES_MAX ? await bytesAt(file, start, size) : undefined;
+  if (bytes === undefined) return undefined;
+  return type === EXTENDED ? extensionIn(bytes) : { name: textOf(bytes) };
+}
+
+/** Old writers gave directories the type of files, and a name that ends with a slash. */
+function kindOf(type: string, name: string): 'sparse' | 'special' | 'file' | 'directory' {
+  if (type === SPARSE) return 'sparse';
+  if (type === DIRECTORY) return 'directory';
+  if (!FILES.includes(type)) return 'special';
+  return name.endsWith('/') ? 'directory' : 'file';
 }
 
 function cutOff(list: MemberList, reason: string): MemberList {

@@ -45,6 +45,7 @@ export type LevelShape =
 /** The type of a list without items, which does not show the type of its items. */
 export const EMPTY_LIST = 'empty list';
 export const LIST_OF_OBJECTS = 'list of objects';
+const LIST_OF_PAIRS = 'list of pairs';
 /** Maximum number of fields of a table. */
 export const FIELDS_MAX = 300;
 const MEMBERS_DEPTH = 5;
@@ -147,16 +148,21 @@ export class FieldTally {
       return;
     }
     const json = /^\s*[[{(]/.test(text) ? (parsedJson(text) ?? parsedJson(jsonOfPython(text) ?? '')) : undefined;
-    if (json !== undefined) {
-      this.#json += 1;
-      if (this.#json <= FRAMES_LOOKED_AT) {
-        if (hasFrame(text)) this.#frames += 1;
-        else if (hasKalshiFrame(text)) this.#kalshi += 1;
-      }
-      if (Array.isArray(json)) this.#addList(json);
-      else this.#addType('object');
-      return;
+    if (json === undefined) this.#addWords(text);
+    else this.#addJson(text, json);
+  }
+
+  #addJson(text: string, json: unknown): void {
+    this.#json += 1;
+    if (this.#json <= FRAMES_LOOKED_AT) {
+      if (hasFrame(text)) this.#frames += 1;
+      else if (hasKalshiFrame(text)) this.#kalshi += 1;
     }
+    if (Array.isArray(json)) this.#addList(json);
+    else this.#addType('object');
+  }
+
+  #addWords(text: string): void {
     this.#addType('text');
     const [, day, time, zone] = TIME_TEXT.exec(text) ?? [];
     if (day === undefined) return;
@@ -173,11 +179,10 @@ export class FieldTally {
 
   #addList(list: readonly unknown[]): void {
     const items = list.slice(0, LEVELS_LOOKED_AT);
-    const isPairs = items.length > 0 && items.every((item) => Array.isArray(item) && item.length >= 2);
-    const isObjects = items.length > 0 && items.every(isFields);
-    this.#addType(isPairs ? 'list of pairs' : isObjects ? LIST_OF_OBJECTS : items.length === 0 ? EMPTY_LIST : 'list');
-    if (isPairs) this.#lists.pairs += 1;
-    if (isObjects) this.#lists.objects += 1;
+    const type = typeOfList(items);
+    this.#addType(type);
+    if (type === LIST_OF_PAIRS) this.#lists.pairs += 1;
+    if (type === LIST_OF_OBJECTS) this.#lists.objects += 1;
     for (const item of items) {
       if (Array.isArray(item)) for (const place of [0, 1] as const) widen(this.#pairs[place], Number(item[place]));
       else if (isFields(item))
@@ -196,6 +201,12 @@ export class FieldTally {
     if (pairs > 0 && objects === 0) return { pairs: this.#pairs };
     return objects > 0 && pairs === 0 ? { members: [...this.#members] } : undefined;
   }
+}
+
+function typeOfList(items: readonly unknown[]): string {
+  if (items.length === 0) return EMPTY_LIST;
+  if (items.every((item) => Array.isArray(item) && item.length >= 2)) return LIST_OF_PAIRS;
+  return items.every(isFields) ? LIST_OF_OBJECTS : 'list';
 }
 
 /** Adds the values of a row; those of an object's members under their names, joined by dots. */

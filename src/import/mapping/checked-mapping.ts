@@ -143,16 +143,8 @@ function* marketProblems({ market, sections }: Mapping, usual: Mapping['time']):
     if (value !== undefined) yield timeProblem(value, `market.${key}`, usual);
   }
   if (winner !== undefined) yield wordsProblem(winner, 'market.winner', OUTCOMES);
-  if (timeframe?.value !== undefined && meantTimeframe(timeframe.value) === undefined) {
-    yield `market.timeframe is not one of ${TIMEFRAMES.join(', ')}: correct its value`;
-  }
-  if (timeframe !== undefined && start !== undefined && end !== undefined) {
-    yield 'market.timeframe contradicts market.start and market.end: remove one';
-  }
+  if (timeframe !== undefined) yield timeframeProblem(timeframe, market);
   if (window !== undefined) yield* windowProblems(market, sections, usual);
-  if (timeframe !== undefined && (start ?? end ?? window) === undefined) {
-    yield 'market.start is not stated: market.timeframe needs it, or market.end';
-  }
   if ((condition_id ?? slug ?? token) !== undefined) return;
   if (coin === undefined && (start ?? end ?? window) === undefined) {
     yield 'nothing names the market: add market.slug, market.condition_id, market.token, or market.coin with market.start and market.end';
@@ -161,6 +153,21 @@ function* marketProblems({ market, sections }: Mapping, usual: Mapping['time']):
   if (timeframe !== undefined || (start !== undefined && end !== undefined)) return;
   const missing = start === undefined ? 'start' : 'end';
   yield `market.${missing} is not stated: add it, or market.timeframe, for example timeframe = { value = "15m" }`;
+}
+
+function timeframeProblem(
+  { value }: NonNullable<NonNullable<Mapping['market']>['timeframe']>,
+  { start, end, window }: NonNullable<Mapping['market']>,
+): string | undefined {
+  if (value !== undefined && meantTimeframe(value) === undefined) {
+    return `market.timeframe is not one of ${TIMEFRAMES.join(', ')}: correct its value`;
+  }
+  if (start !== undefined && end !== undefined) {
+    return 'market.timeframe contradicts market.start and market.end: remove one';
+  }
+  return (start ?? end ?? window) === undefined
+    ? 'market.start is not stated: market.timeframe needs it, or market.end'
+    : undefined;
 }
 
 /** A window that only the time of a row tells. */
@@ -211,13 +218,11 @@ function* sectionProblems(section: MappedSection, { time, market, outcome }: Map
     if (isRelative(section.time ?? time!, time)) {
       yield `${name}.time is counted from the window of a market, and coin prices have none: add ${name}.time`;
     }
-  } else {
-    const own = section.outcome;
-    if (own !== undefined && outcome !== undefined) yield `${name}.outcome contradicts outcome: remove one`;
-    if (own !== undefined) yield wordsProblem(own, `${name}.outcome`, OUTCOMES);
-    if (own === undefined && outcome === undefined && market?.token === undefined) {
-      yield `outcome is not stated: add a table [outcome], the tables [${kind}.up] and [${kind}.down], or market.token`;
-    }
+  } else if (section.outcome !== undefined) {
+    if (outcome !== undefined) yield `${name}.outcome contradicts outcome: remove one`;
+    yield wordsProblem(section.outcome, `${name}.outcome`, OUTCOMES);
+  } else if (outcome === undefined && market?.token === undefined) {
+    yield `outcome is not stated: add a table [outcome], the tables [${kind}.up] and [${kind}.down], or market.token`;
   }
   yield complementProblem(section);
   if (kind === 'books') {
@@ -229,22 +234,18 @@ function* sectionProblems(section: MappedSection, { time, market, outcome }: Map
   if (kind === 'quotes' && (section.bid_size === undefined) !== (section.ask_size === undefined)) {
     yield `${name}.${section.bid_size === undefined ? 'bid' : 'ask'}_size is not stated: add it, or remove the other size if neither is known`;
   }
-  if (kind === 'midpoints') {
-    const { price, bid, ask } = section;
-    const isStated = price !== undefined;
-    if (isStated && (bid ?? ask) !== undefined) yield `${name}.price contradicts ${name}.bid and ask: remove one`;
-    if (!isStated && bid === undefined) yield `${name}.price is not stated: add it, or ${name}.bid and ${name}.ask`;
-    if (!isStated && ask === undefined) yield `${name}.ask is not stated: add it`;
-  }
+  if (kind === 'midpoints') yield midpointsProblem(section);
   const { each: _each, time: _time, ...values } = section;
   for (const [key, value] of Object.entries(values)) {
-    if (key !== 'side' && key !== 'outcome' && key !== 'snapshot' && isFields(value)) {
-      yield placeProblem(value, `${name}.${key}`);
-    }
-    if (key !== 'side') continue;
-    if (kind === 'levels') yield wordsProblem(section.side!, `${name}.side`, ['bid', 'ask']);
-    if (kind === 'trades') yield wordsProblem(section.side!, `${name}.side`, TRADE_SIDES);
+    if (key === 'side') yield sideWordsProblem(section);
+    else if (key !== 'outcome' && key !== 'snapshot' && isFields(value)) yield placeProblem(value, `${name}.${key}`);
   }
+}
+
+function sideWordsProblem(section: MappedSection): string | undefined {
+  const key = `${section.name}.side`;
+  if (section.kind === 'levels') return wordsProblem(section.side!, key, ['bid', 'ask']);
+  return section.kind === 'trades' ? wordsProblem(section.side!, key, TRADE_SIDES) : undefined;
 }
 
 /** Only prices of outcomes have one, and only one. */
@@ -257,6 +258,20 @@ function complementProblem({ name, kind, ...keys }: MappedSection): string | und
   return kind === 'levels' && 'complement' in keys && keys.complement === true && first !== undefined
     ? `${name}.complement contradicts ${name}.${first[0]}.complement: remove one`
     : undefined;
+}
+
+/** A price, or a bid and an ask. */
+function midpointsProblem({
+  name,
+  price,
+  bid,
+  ask,
+}: Extract<MappedSection, { kind: 'midpoints' }>): string | undefined {
+  if (price !== undefined && (bid ?? ask) !== undefined)
+    return `${name}.price contradicts ${name}.bid and ask: remove one`;
+  if (price !== undefined) return undefined;
+  if (bid === undefined) return `${name}.price is not stated: add it, or ${name}.bid and ${name}.ask`;
+  return ask === undefined ? `${name}.ask is not stated: add it` : undefined;
 }
 
 /** A level of one side, or one of each. */

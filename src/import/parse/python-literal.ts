@@ -7,6 +7,7 @@ const CONSTANTS: Readonly<Record<string, string>> = { None: 'null', nan: 'null',
  * True, False; of a call such as `Decimal('0.51')` or `np.float64(0.51)` its only argument. Numbers keep their digits. Undefined for any other
  * text. Syntax: the Python Language Reference, "Literals" and "Displays for lists, sets and dictionaries", without sets.
  */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a branch for each kind of token.
 export function jsonOfPython(text: string): string | undefined {
   const parts: string[] = [];
   /** The end of each open list, tuple, dict or call, and that of its JSON: none for a call. */
