@@ -1,6 +1,6 @@
 import { manualInserts } from '../../import/manual-inserts.ts';
 import { manualPages } from '../../manual/manual.ts';
-import { searchManual } from '../../manual/manual-search.ts';
+import { mayFind } from '../../manual/manual-search.ts';
 import type { Problem } from '../response/problem.ts';
 import { htmlDocument } from './document.tsx';
 import { Contents, manualPath, Search } from './manual-menu.tsx';
@@ -13,14 +13,14 @@ const MANUAL = /^\/docs\//;
 
 /**
  * Why a request of a browser was not served. Paths that the sentence names are links. A page that the manual lacks has its search and list, and
- * leads to what a search for its name finds. `email`: the person who is signed in.
+ * leads to the search for its name if pages have its words. `email`: the person who is signed in.
  */
 export function refusalPage(problem: Problem, path: string, hasAccounts: boolean, email?: string): string {
   const { title, status, detail, requestId } = problem;
   const isOfManual = status === 404 && MANUAL.test(path);
   const [href, wayOn] = isOfManual ? [manualPath(), 'Go to the manual'] : ['/', 'Go to the start page'];
   const name = isOfManual ? nameIn(path) : '';
-  const isFound = name !== '' && searchManual(manualPages(manualInserts()), name).length > 0;
+  const isFound = name !== '' && mayFind(manualPages(manualInserts()), name);
   // The button leads there.
   const said = isOfManual ? detail.replace(`: ${href} lists its pages`, '') : detail;
   const reason = (
