@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { once } from 'node:events';
+import { connect } from 'node:tls';
 import { until } from '../fault/served.ts';
 import { freePort } from '../judges/free-port.ts';
 import { API } from '../public/proxied.ts';
@@ -22,6 +24,15 @@ function startStub(number: number) {
     },
   });
   return { server, state, address: `127.0.0.1:${server.port}` };
+}
+
+/** The status of an answer to a method that `fetch` may not send. */
+async function statusOf(origin: string, method: string, authorization: string): Promise<number> {
+  const socket = connect({ port: Number(new URL(origin).port), host: '127.0.0.1', rejectUnauthorized: false });
+  socket.write(`${method} / HTTP/1.1\r\nhost: ${API}\r\nauthorization: ${authorization}\r\nconnection: close\r\n\r\n`);
+  const [answer] = await once(socket, 'data');
+  socket.destroy();
+  return Number(String(answer).split(' ')[1]);
 }
 
 for (const name of NODE_PROXIES) {
@@ -71,6 +82,12 @@ for (const name of NODE_PROXIES) {
     test('An answer of a node with 503 is the answer: the request is not sent to all others too.', async () => {
       const answer = await ask('/refused');
       expect([answer.status, await answer.text()]).toEqual([503, 'no']);
+    });
+
+    test('A method that no server knows is refused by the proxy, and takes no node from other clients.', async () => {
+      const refused = await Promise.all(KEYS.map(async (key) => await statusOf(proxy.origin, 'FOO', key)));
+      expect(new Set(refused)).toEqual(new Set([501]));
+      expect(new Set(await nodesOf())).toEqual(new Set([1, 2, 3]));
     });
 
     test('When a node ends, its keys go to the others without an error, and all other keys stay.', async () => {
