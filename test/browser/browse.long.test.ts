@@ -185,6 +185,31 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.setViewportSize({ width: 1280, height: 1600 });
   });
 
+  test('On a phone a row has its whole window, with the day of its end, and the strike, the final price and the volume by name.', async () => {
+    await page.setViewportSize({ width: 375, height: 812 });
+    await open('?coin=btc&tf=24h');
+    await until(page, "document.querySelector('.markets .sparkline') !== null");
+    const times = "[...document.querySelectorAll('.markets strong')].map((one) => one.innerText)";
+    for (const text of await page.evaluate<string[]>(times)) expect(text).toMatch(/^\d\d:\d\d – \d\d-\d\d \d\d:\d\d$/);
+    await open('?coin=btc&tf=5m');
+    await until(page, "document.querySelector('.markets .sparkline') !== null");
+    const named = `['strike', 'final', 'volume'].map((name) => {
+      const cell = [...document.querySelectorAll('td.' + name)].find((one) => one.checkVisibility({ visibilityProperty: true }));
+      return getComputedStyle(cell, '::before').content + cell.innerText;
+    })`;
+    for (const [nth, text] of (await page.evaluate<string[]>(named)).entries()) {
+      expect(text).toMatch([/^"Strike "[\d,.]+$/, /^"Final "[\d,.]+$/, /^"\$"[\d,]+$/][nth]!);
+    }
+    for (const query of ['?coin=btc&tf=24h', '?coin=btc', '?search=btc']) {
+      await open(query);
+      await until(page, "document.querySelector('.markets .sparkline') !== null");
+      const cut =
+        "[...document.querySelectorAll('.markets td')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)";
+      expect([query, await page.evaluate<string[]>(cut)]).toEqual([query, []]);
+    }
+    await page.setViewportSize({ width: 1280, height: 1600 });
+  });
+
   test('The days of the calendar are equally wide, and have room for their numbers.', async () => {
     await open('?coin=btc');
     await page.locator('.calendar .days .day').first().waitFor();

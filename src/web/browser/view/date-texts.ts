@@ -18,11 +18,11 @@ export function shortMonthText(month: string): string {
   return SHORT_MONTH_NAME.format(Date.parse(month));
 }
 
-/** The window of a market in UTC: the day it begins, and its times, `10:30 – 10:35`, `23:55 – 24:00` or `16:00 – 16:00 +1 d`. */
+/** The window of a market in UTC: the day it begins, and its times, `10:30 – 10:35`, `23:55 – 24:00` or `16:00 – 01-09 16:00`. */
 export function windowText(startTime: string, endTime: string): { readonly day: string; readonly times: string } {
   const [from, to] = [startTime, endTime].map((time) => time.slice(MINUTES_FROM, MINUTES_TO));
   const [day, lastDay] = [startTime, endTime].map((time) => time.slice(0, DATE_CHARS));
-  const days = (Date.parse(lastDay!) - Date.parse(day!)) / DAY_MS;
-  const isMidnight = days === 1 && to === '00:00';
-  return { day: day!, times: `${from} – ${isMidnight ? '24:00' : to}${days > 0 && !isMidnight ? ` +${days} d` : ''}` };
+  if (lastDay === day) return { day: day!, times: `${from} – ${to}` };
+  const isMidnight = to === '00:00' && Date.parse(lastDay!) - Date.parse(day!) === DAY_MS;
+  return { day: day!, times: `${from} – ${isMidnight ? '24:00' : `${lastDay!.slice('2026-'.length)} ${to}`}` };
 }

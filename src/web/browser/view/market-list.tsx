@@ -88,14 +88,14 @@ const COLUMNS: readonly Column[] = [
     cell: ({ market, stateOf }) => <State state={stateOf(market)} />,
   },
   {
-    name: 'number coin-price',
+    name: 'number coin-price strike',
     heading: 'Strike',
     sort: 'strike',
     isSeen: (markets) => hasOften(markets, ({ priceStart }) => priceStart),
     cell: ({ market: { priceStart } }) => (priceStart === null ? <NotRecorded /> : priceText(priceStart)),
   },
   {
-    name: 'number coin-price',
+    name: 'number coin-price final',
     heading: 'Final',
     sort: 'final',
     isSeen: (markets) => hasOften(markets, ({ priceEnd }) => priceEnd),
@@ -226,11 +226,14 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
     event.preventDefault();
   };
 
+  const has = (column: string) => columns.some(({ name }) => name === column);
   const isShown = at.value >= first && at.value < end;
   const seen = isAll.value ? undefined : seenRows(scrollTop.value, size);
   const turn = (direction: -1 | 1) => scroller.current!.scrollBy({ top: direction * (viewPx - rowPx) });
   return (
-    <div class={columns.some(({ name }) => name === 'mid') ? 'card flush' : 'card flush plain'}>
+    <div
+      class={`card flush ${has('mid') ? '' : 'plain'} ${has('number volume') || has('number coin-price strike') ? 'priced' : ''}`}
+    >
       <div ref={ruler} class="market ruler" aria-hidden="true" />
       <table
         ref={scroller}
