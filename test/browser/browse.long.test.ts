@@ -210,6 +210,28 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.setViewportSize({ width: 1280, height: 1600 });
   });
 
+  test('On a phone a long list has pages of fifty rows; buttons and keys turn them.', async () => {
+    await page.setViewportSize({ width: 375, height: 812 });
+    await open('?search=updown');
+    const place = "document.querySelector('.list-end')?.innerText";
+    await until(page, `/^1–50 of [0-9]+ markets$/.test(${place})`);
+    const all = (await page.evaluate<string>(place)).split(' ')[2];
+    const height = 'document.documentElement.scrollHeight';
+    expect(await page.evaluate<number>(height)).toBeLessThan(50 * 110);
+    await page.getByRole('button', { name: /^Next$/ }).click();
+    const isAt = (row: number) =>
+      `Math.min(...[...document.querySelectorAll('.markets tbody tr')].map((one) => Number(one.ariaRowIndex))) === ${row + 2}`;
+    await until(page, `${place} === '51–${all} of ${all} markets' && ${isAt(50)}`);
+    await until(page, "Math.abs(document.querySelector('.markets').getBoundingClientRect().top) < 100");
+    await page.press('.markets', 'ArrowUp');
+    await until(page, `${place} === '1–50 of ${all} markets'`);
+    await page.press('.markets', 'End');
+    await until(page, `${place} === '51–${all} of ${all} markets'`);
+    await page.getByRole('button', { name: /^Previous$/ }).click();
+    await until(page, `${place} === '1–50 of ${all} markets' && ${isAt(0)}`);
+    await page.setViewportSize({ width: 1280, height: 1600 });
+  });
+
   test('The days of the calendar are equally wide, and have room for their numbers.', async () => {
     await open('?coin=btc');
     await page.locator('.calendar .days .day').first().waitFor();
@@ -263,6 +285,12 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     expect(await page.evaluate<string>("document.querySelector('.list-end').innerText")).toMatch(/^\d+ markets$/);
     await page.getByRole('button', { name: /Clear the search/ }).click();
     await page.getByText(/^BTC, all days/).waitFor();
+    // The title has the day once.
+    const days =
+      "document.querySelectorAll('.markets tbody tr').length + ' ' + (document.querySelector('.markets tbody').innerText.match(/2026-/g) ?? []).length";
+    await open('?search=24h-1767801600');
+    await page.getByText(/^“24h-1767801600” in coin, slug or ID, 7 January 2026: \d+ markets, all recorded$/).waitFor();
+    expect(await page.evaluate<string>(days)).toMatch(/^[2-9] 0$/);
     await page.setViewportSize({ width: 1280, height: 1600 });
   });
 

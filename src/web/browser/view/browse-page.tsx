@@ -215,9 +215,10 @@ function CoinButtons({ recordings, text, coins }: CoinButtonsContent) {
 function titleOf(recordings: Recordings): string {
   const { date, search, timeframe = '' } = recordings.query.value;
   const days = `${`${recordings.coin!.toUpperCase()} ${timeframe}`.trim()}, ${date === '' ? 'all days' : dateText(date)}`;
-  const what = search === '' ? days : `“${search}” in coin, slug or ID`;
-  // The first page of a search counts it.
+  // The first page of a search counts it, and has its days.
   recordings.changes.value;
+  const day = recordings.onlyDay === undefined ? '' : `, ${dateText(recordings.onlyDay)}`;
+  const what = search === '' ? days : `“${search}” in coin, slug or ID${day}`;
   const counts = search === '' ? recordings.days.value && totalsOf(recordings.days.value, date) : recordings.found;
   if (counts === undefined) return what;
   const { markets: all, recordedMarkets } = counts;

@@ -17,6 +17,8 @@ import { countText } from './view-texts.ts';
 
 /** Rows in the document above and below those that are visible. */
 const AROUND = 6;
+/** Rows of a page where the window scrolls: on a phone. */
+const PAGE_ROWS_SHOWN = 50;
 
 /** The content of a row, once it is loaded. */
 interface ShownRow extends Pick<MarketListContent, 'href' | 'stateOf' | 'nowMs'> {
@@ -24,6 +26,8 @@ interface ShownRow extends Pick<MarketListContent, 'href' | 'stateOf' | 'nowMs'>
   readonly midpoints: Midpoints | undefined;
   /** The searched text. */
   readonly search: string;
+  /** The title of the list has the day of all rows. */
+  readonly isOfOneDay: boolean;
 }
 
 type SortedBy = 'window' | 'winner' | 'strike' | 'final' | 'snapshots' | 'recorded' | 'volume';
@@ -44,12 +48,12 @@ const COLUMNS: readonly Column[] = [
     name: 'name',
     heading: 'Market (UTC)',
     sort: 'window',
-    cell: ({ market, search, href }) => {
+    cell: ({ market, search, href, isOfOneDay }) => {
       const { day, times } = windowText(market.startTime, market.endTime);
       const short = search === '' ? `${market.symbol.toUpperCase()} ${market.timeframe}` : undefined;
       return (
         <a href={href(market)} tabIndex={-1} title={market.slug}>
-          {day} <strong>{times}</strong>{' '}
+          {!isOfOneDay && day} <strong>{times}</strong>{' '}
           <span class="slug quiet" data-short={short}>
             {marked(market.slug, search.toLowerCase())}
           </span>
@@ -135,7 +139,7 @@ export interface MarketListContent {
 }
 
 /**
- * A list of markets of any length: only the rows that are visible are in the document. It is one stop of the key Tab; arrows, Page Up,
+ * A list of markets of any length: only the rows that are visible are in the document. Where the window scrolls, long lists have pages. It is one stop of the key Tab; arrows, Page Up,
  * Page Down, Home and End move in it, and Enter opens a market.
  */
 export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketListContent) {
@@ -150,10 +154,16 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   const isAll = useSignal(true);
   /** The row that the keyboard is at. */
   const at = useSignal(0);
+  /** The first row of the page, where the list has pages. */
+  const start = useSignal(0);
   /** Columns that were shown: only more of them while the list is scrolled. */
   const filled = useRef(new Set<Column>());
-  const size: ListSize = { count: list.count ?? 0, ...sizes.value };
-  const { first, end, topPx } = rowWindow(scrollTop.value, size, AROUND);
+  const count = list.count ?? 0;
+  const isPaged = isAll.value && count > PAGE_ROWS_SHOWN;
+  const base = isPaged ? start.value : 0;
+  const size: ListSize = { count: isPaged ? Math.min(PAGE_ROWS_SHOWN, count - base) : count, ...sizes.value };
+  const shown = rowWindow(scrollTop.value, size, AROUND);
+  const [first, end] = [base + shown.first, base + shown.end];
   const { rowPx, viewPx } = size;
   const { sort, search } = recordings.query.value;
   const indexes = Array.from({ length: end - first }, (_, i) => first + i);
@@ -189,6 +199,7 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   useEffect(() => {
     scroller.current!.scrollTop = 0;
     at.value = 0;
+    start.value = 0;
     filled.current = new Set();
   }, [list]);
   useEffect(() => {
@@ -201,14 +212,15 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   });
 
   const moveTo = (index: number) => {
-    at.value = Math.min(Math.max(index, 0), size.count - 1);
+    at.value = Math.min(Math.max(index, 0), count - 1);
+    if (isPaged) start.value = at.value - (at.value % PAGE_ROWS_SHOWN);
     const list = scroller.current!;
-    const to = scrolledTo(at.value, scrollTop.value, size);
+    const to = scrolledTo(at.value - (isPaged ? start.value : 0), scrollTop.value, size);
     if (isWhole(list)) scrollBy(0, to + list.getBoundingClientRect().top);
     else list.scrollTop = to;
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.altKey || event.metaKey || size.count === 0) return;
+    if (event.altKey || event.metaKey || count === 0) return;
     const page = Math.max(1, Math.floor(viewPx / rowPx) - 1);
     const moves: Readonly<Record<string, number>> = {
       ArrowUp: at.value - 1,
@@ -216,7 +228,7 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
       PageUp: at.value - page,
       PageDown: at.value + page,
       Home: 0,
-      End: size.count - 1,
+      End: count - 1,
     };
     const to = moves[event.key];
     const market = list.row(at.value);
@@ -228,8 +240,17 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
 
   const has = (column: string) => columns.some(({ name }) => name === column);
   const isShown = at.value >= first && at.value < end;
-  const seen = isAll.value ? undefined : seenRows(scrollTop.value, size);
-  const turn = (direction: -1 | 1) => scroller.current!.scrollBy({ top: direction * (viewPx - rowPx) });
+  const seen = isPaged
+    ? { first: base, end: base + size.count }
+    : isAll.value
+      ? undefined
+      : seenRows(scrollTop.value, size);
+  const turn = (direction: -1 | 1) => {
+    if (!isPaged) return scroller.current!.scrollBy({ top: direction * (viewPx - rowPx) });
+    start.value += direction * PAGE_ROWS_SHOWN;
+    at.value = start.value;
+    scroller.current!.scrollIntoView();
+  };
   return (
     <div
       class={`card flush ${has('mid') ? '' : 'plain'} ${has('number volume') || has('number coin-price strike') ? 'priced' : ''}`}
@@ -270,24 +291,24 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
               // The element of a row that leaves is used for one that enters: changing it is faster than creating another.
               key={index % pool}
               index={index}
-              topPx={topPx + (index - first) * rowPx}
+              topPx={shown.topPx + (index - first) * rowPx}
               isAt={index === at.value}
               columns={columns}
               market={list.row(index)}
               midpoints={list.row(index) && recordings.midpoints(list.row(index)!)}
-              {...{ search, href, stateOf, nowMs }}
+              {...{ search, href, stateOf, nowMs, isOfOneDay: recordings.onlyDay !== undefined }}
             />
           ))}
         </tbody>
       </table>
       <div class="row spread list-foot">
-        <p class="quiet small list-end">{placeText(recordings, size.count, seen)}</p>
+        <p class="quiet small list-end">{placeText(recordings, count, seen)}</p>
         {seen !== undefined && (
           <div class="row">
             <ToolButton isDisabled={seen.first === 0} onClick={() => turn(-1)}>
               Previous
             </ToolButton>
-            <ToolButton isDisabled={seen.end === size.count} onClick={() => turn(1)}>
+            <ToolButton isDisabled={seen.end === count} onClick={() => turn(1)}>
               Next
             </ToolButton>
           </div>

@@ -20,6 +20,8 @@ const RETRY_MS = 5000;
 /** Days are counted again when the list shows that they changed, but not more often than this. */
 const RECOUNT_MS = 30_000;
 
+const DAY_CHARS = '2026-01-08'.length;
+
 type Recorded = NonNullable<BrowseQuery['recorded']>;
 
 /** Midpoints of up, from the beginning of a market to its end. */
@@ -102,6 +104,16 @@ export class Recordings {
     const { recorded, date, search } = this.#query.value;
     if (recorded !== undefined) return recorded;
     return search === '' && totalsOf(this.#days.value ?? [], date).recordedMarkets > 0 ? 'yes' : 'all';
+  }
+
+  /** The day on which all markets of the list begin; undefined if there are several, or if it is not known. */
+  get onlyDay(): string | undefined {
+    const { date } = this.#query.value;
+    if (date.length === DAY_CHARS) return date;
+    const list = this.#markets.value;
+    const rows = list?.count === undefined || list.count > PAGE_ROWS ? 0 : list.count;
+    const days = new Set(Array.from({ length: rows }, (_, index) => list!.row(index)?.startTime.slice(0, DAY_CHARS)));
+    return rows > 1 && days.size === 1 ? [...days][0] : undefined;
   }
 
   /** Midpoints of a shown market; undefined while they are not known. */
