@@ -321,3 +321,25 @@ test('Filters and the order are sent with the list, and the recorded markets of 
   recordings.choose({ recorded: 'no', date: '' });
   expect(recordings.recorded).toBe('no');
 });
+
+test('A timeframe that is asked for is among the choices, also if the coin has none of it.', async () => {
+  const choices = async (timeframe?: string) => {
+    const { recordings, settle } = started({ timeframe });
+    await settle();
+    return recordings.timeframes;
+  };
+  expect([await choices(), await choices('1h'), await choices('24h')]).toEqual([['1h'], ['1h'], ['1h', '24h']]);
+});
+
+test('The day of a list is that of its date, or the one on which all found markets begin.', async () => {
+  const dayOf = async (query: Partial<BrowseQuery>) => {
+    const { recordings, settle } = started(query);
+    await settle();
+    return recordings.onlyDay;
+  };
+  expect(await dayOf({ date: '2026-01-02' })).toBe('2026-01-02');
+  expect(await dayOf({ date: '2026-01' })).toBeUndefined();
+  // Hours 1 and 10 to 19, and hours 2 and 20 to 29.
+  expect(await dayOf({ search: 'btc-1' })).toBe('2026-01-01');
+  expect(await dayOf({ search: 'btc-2' })).toBeUndefined();
+});

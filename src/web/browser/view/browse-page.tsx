@@ -87,8 +87,6 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
   }
   // Without days there is no list: the choices are left.
   const isRefused = days === undefined && [403, 404].includes(recordings.failure.value?.status ?? 0);
-  const recorded = coins.find(({ symbol }) => symbol === coin);
-  const timeframes = recorded?.timeframes ?? [];
   const marketHref = (market: { readonly symbol: string; readonly slug: string }) =>
     `/view/${market.symbol}/${market.slug}${replay === undefined ? '' : `?replay=${encodeURIComponent(replay)}`}`;
   return (
@@ -106,7 +104,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
         />
         <Choices
           label="Timeframe"
-          options={[[ALL, 'All'], ...timeframes.map((name) => [name, name] as const)]}
+          options={[[ALL, 'All'], ...recordings.timeframes.map((name) => [name, name] as const)]}
           chosen={timeframe ?? ALL}
           choose={(name) => recordings.choose({ timeframe: name === ALL ? undefined : name })}
         />

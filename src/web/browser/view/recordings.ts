@@ -99,6 +99,13 @@ export class Recordings {
     return this.#query.value.coin ?? this.#coins.value?.[0]?.symbol;
   }
 
+  /** The timeframes to choose from: those of the coin, and one that is asked for. */
+  get timeframes(): readonly string[] {
+    const { timeframe } = this.#query.value;
+    const own: readonly string[] = this.#coins.value?.find(({ symbol }) => symbol === this.coin)?.timeframes ?? [];
+    return timeframe === undefined || own.includes(timeframe) ? own : [...own, timeframe];
+  }
+
   /** The markets that the list has: of a date without any recorded one it has all. */
   get recorded(): Recorded {
     const { recorded, date, search } = this.#query.value;
