@@ -15,7 +15,7 @@ import { MarketList, type MarketListContent } from './market-list.tsx';
 import { pageNowMs, stateNow } from './page-now.ts';
 import type { Recordings } from './recordings.ts';
 import type { ReplayClock } from './replay-clock.ts';
-import type { Notice } from './request-refused.ts';
+import type { Notice, RequestRefused } from './request-refused.ts';
 import { SearchField } from './search-field.tsx';
 import { ToolButton } from './tool-button.tsx';
 import { countText } from './view-texts.ts';
@@ -62,6 +62,8 @@ function Failure({ recordings }: { readonly recordings: Recordings }) {
   const { value: failure } = recordings.failure;
   // The form for a key shows this refusal.
   if (failure === undefined || failure.status === 401 || failure.kind === 'not-connected') return null;
+  // It is the title of what is offered in place of the list.
+  if (recordings.refusal !== undefined) return null;
   return (
     <div class="notice bad row" role="alert">
       <p>
@@ -85,8 +87,7 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
   if (coin === undefined) {
     return <p class="notice">Nothing is recorded here that this key may see: import recordings, or use another key.</p>;
   }
-  // Without days there is no list: the choices are left.
-  const isRefused = days === undefined && [403, 404].includes(recordings.failure.value?.status ?? 0);
+  if (recordings.refusal !== undefined) return <Refused recordings={recordings} refusal={recordings.refusal} />;
   const marketHref = (market: { readonly symbol: string; readonly slug: string }) =>
     `/view/${market.symbol}/${market.slug}${replay === undefined ? '' : `?replay=${encodeURIComponent(replay)}`}`;
   return (
@@ -113,8 +114,8 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
           <Filters recordings={recordings} canSort={!isAsOf} />
         </Fold>
       </div>
-      <div class={search === '' && !isRefused ? 'browse' : 'browse found'}>
-        {search === '' && !isRefused && (
+      <div class={search === '' ? 'browse' : 'browse found'}>
+        {search === '' && (
           <Fold summary="Calendar">
             <aside class="card" aria-label="Calendar">
               {days !== undefined && days.length > 0 ? (
@@ -137,12 +138,6 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
             </h2>
             {date !== '' && <ToolButton onClick={() => recordings.choose({ date: '' })}>All days</ToolButton>}
           </div>
-          {isRefused && (
-            <div class="card empty">
-              <p>These are recorded:</p>
-              <CoinButtons recordings={recordings} text="All markets" coins={coins} />
-            </div>
-          )}
           {list && (
             <Listed
               recordings={recordings}
@@ -155,6 +150,30 @@ function RecordedMarkets({ connection, recordings, later, clock }: BrowsePageCon
         </section>
       </div>
     </div>
+  );
+}
+
+/** Why there is no list, and the coins that have one. */
+function Refused({ recordings, refusal }: { readonly recordings: Recordings; readonly refusal: RequestRefused }) {
+  const { message, status, link } = refusal;
+  const coin = recordings.coin!.toUpperCase();
+  // Pages have typographic quotes.
+  const sentence = message.replace(/'(.*?)'/g, '“$1”');
+  return (
+    <section class="card empty">
+      <div role="alert">
+        <h2>
+          {status === 404 ? `No markets of a coin “${coin}” are recorded here` : sentence.replace('this coin', coin)}
+        </h2>
+      </div>
+      <p>These are recorded:</p>
+      <CoinButtons recordings={recordings} coins={recordings.coins.value!} />
+      {link !== undefined && (
+        <p>
+          <a href={link.href}>{link.text}</a>
+        </p>
+      )}
+    </section>
   );
 }
 
@@ -172,12 +191,13 @@ function Listed(content: MarketListContent) {
         {isSearch && (
           <p class="quiet small">
             A search finds a coin, like btc; a part of a slug, like 5m or the Unix second at which a market begins; and
-            the beginning of an ID, like 0x4f. The calendar of a coin has its recorded days.
+            the beginning of an ID, like 0x4f.
           </p>
         )}
+        {isSearch && coins.length > 0 && <p>Coins with recorded books:</p>}
         <CoinButtons
           recordings={recordings}
-          text={isSearch ? 'Recorded days' : 'All markets'}
+          text={isSearch ? '' : 'All markets of'}
           coins={coins.length > 0 ? coins : [{ symbol: recordings.coin! }]}
         />
       </div>
@@ -188,13 +208,13 @@ function Listed(content: MarketListContent) {
 
 interface CoinButtonsContent {
   readonly recordings: Recordings;
-  /** The beginning of a button's text, before `of BTC`. */
-  readonly text: string;
+  /** The beginning of a button's text, before the coin. */
+  readonly text?: string;
   readonly coins: readonly { readonly symbol: string }[];
 }
 
 /** Ways from an empty list: coins without filters. */
-function CoinButtons({ recordings, text, coins }: CoinButtonsContent) {
+function CoinButtons({ recordings, text = '', coins }: CoinButtonsContent) {
   return (
     <p class="row">
       {coins.map(({ symbol }) => (
@@ -202,7 +222,7 @@ function CoinButtons({ recordings, text, coins }: CoinButtonsContent) {
           key={symbol}
           onClick={() => recordings.choose({ ...NO_FILTERS, coin: symbol, date: '', search: '', timeframe: undefined })}
         >
-          {text} of {symbol.toUpperCase()}
+          {text} {symbol.toUpperCase()}
         </ToolButton>
       ))}
     </p>
@@ -290,7 +310,7 @@ function nothingText(query: BrowseQuery): string {
     return 'No market matches these filters: clear them, or choose other ones.';
   }
   if (search !== '') {
-    return `No market is of a coin “${search}”, has it in its slug, or has an ID that begins with it.`;
+    return `No market matches “${search}”.`;
   }
   return date === ''
     ? 'No markets are recorded here: choose another timeframe.'

@@ -99,6 +99,13 @@ export class Recordings {
     return this.#query.value.coin ?? this.#coins.value?.[0]?.symbol;
   }
 
+  /** Why the coin or the timeframe of the query has no list; undefined: it has one, or the answer is awaited. */
+  get refusal(): RequestRefused | undefined {
+    const failure = this.#failure.value;
+    const isRefused = this.#coins.value !== undefined && this.#days.value === undefined;
+    return isRefused && [400, 403, 404].includes(failure?.status ?? 0) ? failure : undefined;
+  }
+
   /** The timeframes to choose from: those of the coin, and one that is asked for. */
   get timeframes(): readonly string[] {
     const { timeframe } = this.#query.value;
