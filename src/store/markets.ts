@@ -88,7 +88,7 @@ const WALKED = `market_key AS key, start_ms AS startMs, condition_id AS conditio
       WHERE gaps.market_key = markets.market_key AND from_ms <= end_ms AND to_ms >= start_ms AND to_ms <= ?6
     ))
     AND (?18 IS NULL OR volume >= ?18)
-    AND (recorded_ms * 10 < end_ms - start_ms) BETWEEN ?19 AND ?20
+    AND (end_ms <= ?6 AND recorded_ms * 10 < end_ms - start_ms) BETWEEN ?19 AND ?20
   ) AS isTaken`;
 const WALK = `(start_ms, condition_id) < (?2, ?3) AND start_ms >= ?4 ORDER BY start_ms DESC, condition_id DESC LIMIT ?14`;
 export const WALK_MARKETS = `SELECT ${WALKED} FROM markets WHERE symbol = ?1 AND ${WALK}`;
@@ -210,7 +210,7 @@ export interface MarketFilter {
   readonly gaps?: boolean | undefined;
   /** Markets of unknown volume do not have it. */
   readonly volumeMin?: number | undefined;
-  /** True for markets of less than a tenth of whose window books are recorded, false for the others. */
+  /** True for markets over by `asOfMs` of less than a tenth of whose window books are recorded, false for the others. */
   readonly isNearlyEmpty?: boolean | undefined;
   /** `-window` by default. */
   readonly sort?: MarketSort | undefined;
@@ -223,8 +223,6 @@ const PARTS_BY_BOOKS: readonly BooksPart[] = [
   { recorded: true, isNearlyEmpty: true },
   { recorded: false },
 ];
-/** The same with `asOf`: how much of a window is recorded at an instant is not stored. */
-const PARTS_AS_OF: readonly BooksPart[] = [{ recorded: true }, { recorded: false }];
 
 /** ?1 to ?23 of WALKED and the walks. */
 type WalkBounds = [
@@ -391,9 +389,7 @@ export class Markets {
   }
 
   #walkByBooks(symbol: string, filter: MarketFilter, count: number, from?: ListPosition, asOfMs?: InstantMs): Walk {
-    const parts = (asOfMs === undefined ? PARTS_BY_BOOKS : PARTS_AS_OF).filter(
-      ({ recorded }) => recorded === (filter.recorded ?? recorded),
-    );
+    const parts = PARTS_BY_BOOKS.filter(({ recorded }) => recorded === (filter.recorded ?? recorded));
     const part = from?.part ?? 0;
     const walk = this.walk(symbol, { ...filter, ...parts[part], sort: '-window' }, count, from, asOfMs);
     if (walk.last !== undefined) return { ...walk, last: { ...walk.last, part } };

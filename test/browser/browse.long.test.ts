@@ -19,7 +19,7 @@ interface Market {
 
 /** The shown rows in order: row number, slug, winner and number of snapshots. */
 const ROWS = `[...document.querySelectorAll('.markets tbody tr')]
-  .map((row) => [Number(row.ariaRowIndex) - 2, ...['.slug', '.winner', '.count'].map((name) => row.querySelector(name)?.textContent)])
+  .map((row) => [Number(row.ariaRowIndex) - 2, ...['.slug', '.winner', '.count'].map((name) => row.querySelector(name)?.textContent ?? '—')])
   .sort(([a], [b]) => a - b)`;
 type Row = readonly [index: number, slug: string, winner: string, snapshots: string];
 
@@ -254,7 +254,8 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     const row = (await marketsOf('eth', '&tf=4h'))[0]!;
     await page.locator('input[type=search]').fill(row.slug);
     await seeRows(page, [row]);
-    expect(await headings()).toEqual(['Market (UTC)', 'Up midpoint', 'Winner', 'Snapshots']);
+    // It is over, and its winner is not recorded.
+    expect(await headings()).toEqual(['Market (UTC)', 'Up midpoint', 'Snapshots', 'Recorded (s)']);
     await page.setViewportSize({ width: 1280, height: 720 });
     await open('?search=updown-5m');
     await until(page, "document.querySelector('.markets .sparkline') !== null");

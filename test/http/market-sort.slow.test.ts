@@ -42,6 +42,7 @@ const made: readonly Made[] = Array.from({ length: MARKETS }, (_, index) => {
   };
 });
 
+const WINDOW_MS = 300_000;
 const held = temporaryArchive();
 let service: Service;
 beforeAll(() => {
@@ -157,7 +158,7 @@ test('A date that does not exist is refused, and so is a sort by values that wer
   expect((await service.get(`/btc/markets?sort=window&asOf=${asOf}`)).status).toBe(200);
 });
 
-test('A list by books with asOf has the markets first that had a book by then, and counts those.', async () => {
+test('A list by books with asOf has the markets first that had a book by then, those last that were over and nearly empty, and counts them.', async () => {
   const list = async (query: string) =>
     (await (await service.get(`/btc/markets?limit=1000&asOf=${asOf}&${query}`)).json()) as {
       data: { slug: string }[];
@@ -170,7 +171,11 @@ test('A list by books with asOf has the markets first that had a book by then, a
     list('totals=true'),
     list('recorded=true&totals=true'),
   ]);
-  const known = recorded.filter(({ startMs }) => startMs <= asOf).toSorted((a, b) => b.startMs - a.startMs);
+  const isNearlyEmpty = ({ startMs, recordedMs }: Made) => startMs + WINDOW_MS <= asOf && recordedMs < WINDOW_MS / 10;
+  const known = recorded
+    .filter(({ startMs }) => startMs <= asOf)
+    .toSorted((a, b) => Number(isNearlyEmpty(a)) - Number(isNearlyEmpty(b)) || b.startMs - a.startMs);
+  expect(known.some((market, nth) => isNearlyEmpty(market) && !isNearlyEmpty(known[nth - 1] ?? market))).toBe(true);
   expect(data.slice(0, known.length).map(({ slug }) => slug)).toEqual(known.map(({ slug }) => slug));
   expect(byWindow.pagination.recorded).toBe(known.length);
   expect(byWindow.pagination.total).toBeGreaterThan(known.length);

@@ -140,7 +140,7 @@ export const QUERY = {
   ),
   sort: parameter(
     word(MARKET_SORTS),
-    'The order: by the start of the window, the slug, the winner, the strike (priceStart), the final price (priceEnd), the recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows; unknown values are below all others. books: the markets with books, then those of less than a tenth of whose window books are recorded, then those without, each the latest window first. With asOf only by the window or by books, then without the nearly empty ones apart: other values at that instant are not known.',
+    'The order: by the start of the window, the slug, the winner, the strike (priceStart), the final price (priceEnd), the recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows; unknown values are below all others. books: the markets with books, then those of less than a tenth of whose window books are recorded, then those without, each the latest window first. With asOf only by the window or by books, where a market is nearly empty only after its window: other values at that instant are not known.',
     { default: '-window' },
   ),
   closed: optional(FLAG, 'true: only markets whose trading has ended; false: only open markets.', 'true'),

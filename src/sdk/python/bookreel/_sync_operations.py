@@ -116,8 +116,8 @@ class Operations:
         sort: The order: by the start of the window, the slug, the winner, the strike (priceStart), the final price (priceEnd), the
         recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows;
         unknown values are below all others. books: the markets with books, then those of less than a tenth of whose window books are
-        recorded, then those without, each the latest window first. With asOf only by the window or by books, then without the nearly
-        empty ones apart: other values at that instant are not known.
+        recorded, then those without, each the latest window first. With asOf only by the window or by books, where a market is nearly
+        empty only after its window: other values at that instant are not known.
         include: counts adds to each market snapshotCount, the number of its stored order book snapshots, and recordedSeconds of
         windowSeconds, the recorded part of its window. An unknown volume or liquidity is then null.
         totals: true: pagination has in addition total, the number of markets of the whole list, and recorded, the number of those

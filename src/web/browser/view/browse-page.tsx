@@ -274,12 +274,6 @@ function Filters({ recordings, canSort }: { readonly recordings: Recordings; rea
         choose={(recorded) => recordings.choose({ recorded })}
       />
       <Select
-        label="Winner"
-        options={optionsOf({ '': 'any', up: 'up', down: 'down' })}
-        chosen={winner ?? ''}
-        choose={(name) => recordings.choose({ winner: name === '' ? undefined : name })}
-      />
-      <Select
         label="Gaps"
         options={optionsOf({ '': 'any', false: 'none', true: 'with gaps' })}
         chosen={gaps === undefined ? '' : `${gaps}`}
@@ -287,6 +281,12 @@ function Filters({ recordings, canSort }: { readonly recordings: Recordings; rea
       />
       {canSort && (
         <>
+          <Select
+            label="Winner"
+            options={optionsOf({ '': 'any', up: 'up', down: 'down' })}
+            chosen={winner ?? ''}
+            choose={(name) => recordings.choose({ winner: name === '' ? undefined : name })}
+          />
           <Select
             label="Volume"
             options={[

@@ -39,7 +39,7 @@ interface Column {
   /** The value that rows are sorted by. A picture has no order. */
   readonly sort?: SortedBy;
   /** Says whether the column is shown with these rows; undefined: it always is. */
-  readonly isSeen?: (markets: readonly ListedMarket[], recordings: Recordings) => boolean;
+  readonly isSeen?: (markets: readonly ListedMarket[], content: MarketListContent) => boolean;
   readonly cell: (row: ShownRow) => ComponentChildren;
 }
 
@@ -64,13 +64,13 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'coin',
     heading: 'Coin',
-    isSeen: (_, { found }) => found !== undefined && found.coins > 1,
+    isSeen: (_, { recordings: { found } }) => found !== undefined && found.coins > 1,
     cell: ({ market }) => market.symbol.toUpperCase(),
   },
   {
     name: 'length',
     heading: 'Length',
-    isSeen: (markets, { query }) =>
+    isSeen: (markets, { recordings: { query } }) =>
       query.value.search !== '' && new Set(markets.map(({ timeframe }) => timeframe)).size > 1,
     cell: ({ market }) => market.timeframe,
   },
@@ -89,6 +89,8 @@ const COLUMNS: readonly Column[] = [
     name: 'winner',
     heading: 'Winner',
     sort: 'winner',
+    // Of a replay no winner is known whose time was not recorded.
+    isSeen: (markets, { stateOf }) => hasOften(markets, (market) => (stateOf(market) === 'over' ? null : market)),
     cell: ({ market, stateOf }) => <State state={stateOf(market)} />,
   },
   {
@@ -142,7 +144,8 @@ export interface MarketListContent {
  * A list of markets of any length: only the rows that are visible are in the document. Where the window scrolls, long lists have pages. It is one stop of the key Tab; arrows, Page Up,
  * Page Down, Home and End move in it, and Enter opens a market.
  */
-export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketListContent) {
+export function MarketList(content: MarketListContent) {
+  const { recordings, list, href, stateOf, nowMs } = content;
   // Read, so that rows are drawn when they are loaded.
   recordings.changes.value;
   const scroller = useRef<HTMLTableElement>(null);
@@ -170,7 +173,7 @@ export function MarketList({ recordings, list, href, stateOf, nowMs }: MarketLis
   const markets = indexes.flatMap((index) => list.row(index) ?? []);
   const columns = COLUMNS.filter((column) => {
     if (filled.current.has(column)) return true;
-    const isShown = column.isSeen?.(markets, recordings) ?? true;
+    const isShown = column.isSeen?.(markets, content) ?? true;
     // The first rows are drawn before their number is known.
     if (isShown && viewPx > 0) filled.current.add(column);
     return isShown;
@@ -368,8 +371,8 @@ function isRecorded({ snapshotCount }: ListedMarket): boolean {
 }
 
 /** Returns true if a tenth of the rows or more have a value: a column of dashes takes the place of others. */
-function hasOften(markets: readonly ListedMarket[], figureOf: (market: ListedMarket) => number | null): boolean {
-  const having = markets.filter((market) => figureOf(market) !== null).length;
+function hasOften(markets: readonly ListedMarket[], read: (market: ListedMarket) => unknown): boolean {
+  const having = markets.filter((market) => read(market) !== null).length;
   return having > 0 && having * 10 >= markets.length;
 }
 
