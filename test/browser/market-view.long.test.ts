@@ -255,7 +255,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       await page.setViewportSize({ width, height: 812 });
       await page.goto(`${server.origin}/view?search=btc-nothing`);
       await page.getByText('“btc-nothing” in coin, slug or ID: 1 market, none recorded').waitFor();
-      await until(page, "document.querySelector('.markets td.winner')?.checkVisibility()");
+      await until(page, "document.querySelector('.markets td.count')?.checkVisibility()");
       expect(await page.evaluate<string[]>(outside)).toEqual([]);
       expect(await page.evaluate<string>("document.querySelector('#list-title').parentElement.textContent")).toMatch(
         /recorded$/,
