@@ -425,7 +425,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     // Without --demo it gives no tokens to people who are not signed in.
     server = await startServer(data, ['--port', port, '--public-url', `http://127.0.0.1:${port}`]);
     await page.getByRole('button', { name: /Try again/ }).click();
-    await page.getByText(/^Sign in to see recordings, or enter a key/).waitFor();
+    await page.getByText(/^Sign in to see recordings/).waitFor();
     // Recordings that the page has loaded stay on it.
     expect(await seesPicture()).toBe(false);
     const use = async (text: string) => {
@@ -465,7 +465,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     expect(await page.evaluate<number>('localStorage.length + sessionStorage.length')).toBe(0);
     expect(watched.asked.filter((asked) => asked.includes('br_live_'))).toEqual([]);
     await open();
-    await page.getByText(/^Sign in to see recordings, or enter a key/).waitFor();
+    await page.getByText(/^Sign in to see recordings/).waitFor();
     expect(await seesPicture()).toBe(true);
     expect(await watched.refused()).toEqual([]);
   });

@@ -155,6 +155,13 @@ test('Home leads a person who is signed in to the recordings, their keys and the
   // Also the button in the menu of the account works.
   expect(response.headers.get('content-security-policy')).toContain("form-action 'self'");
   expect(await home(site)).toContain('Get a key');
+  // So do the pages of recordings.
+  for (const path of ['/view', '/view/btc/nothing']) {
+    const page = await ada.open(path);
+    expect(page.text).toContain('Signed in as');
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    expect(await (await fetch(site.origin + path)).text()).not.toContain('Signed in as');
+  }
 });
 
 test.each<readonly [string | undefined, number]>([

@@ -141,11 +141,7 @@ describe('a token', () => {
   });
 
   test.each([
-    [
-      problem(401, 'unauthenticated', 'you are not signed in'),
-      'Sign in to see recordings, or enter a key.',
-      '/view/sign-in',
-    ],
+    [problem(401, 'unauthenticated', 'you are not signed in'), 'Sign in to see recordings.', '/view/sign-in'],
     [problem(409, 'conflict', 'your account has no valid key'), 'Your account has no valid key.', '/account/keys/new'],
     [unreachable, 'The server does not answer: check the connection, and try again.', '/view/sign-in'],
     [() => new Response('', { status: 502 }), 'The server answered with status 502.', '/view/sign-in'],

@@ -38,12 +38,16 @@ test.each(['/view', '/view/btc/btc-updown-5m-1767868200', `/view/BTC/${CONDITION
   },
 );
 
-test('The page of a market says how pages of markets are addressed, for a market that is not recorded, and repeats its name unless that looks like a key.', async () => {
+test('The page of a market names the window of its slug, or the slug unless that looks like a key, and has ways on from a wrong link.', async () => {
   const { text } = await open('/view/btc/nothing-here');
+  expect(text).toContain('<title>nothing-here · bookreel</title>');
   const way = text.slice(text.indexOf('way-back"'));
-  expect(way).toContain('<code>nothing-here</code>');
-  expect(way).toContain('The address of a market is <code>/view/btc/</code>');
+  expect(way).toContain('The link may be cut off or misspelt, or the market was deleted.');
+  expect(way).toContain('href="/view"');
   expect(way).not.toContain('/v1');
+  const ofWindow = await open('/view/btc/btc-updown-5m-1776323400');
+  expect(ofWindow.text).toContain('<title>BTC 5m, 16 Apr 2026, 07:10–07:15 UTC · bookreel</title>');
+  expect(ofWindow.text).toContain('<code>btc-updown-5m-1776323400</code>');
   const pasted = await open(`/view/btc/br_live_${'a'.repeat(47)}`);
   expect(pasted.text).not.toContain('br_live_a');
 });

@@ -41,11 +41,13 @@ export function personalPageHeaders(): Record<string, string> {
 
 /**
  * The headers of a page whose script shows recordings. The script may start a worker of this service, whose URL the policy `worker`
- * creates. Forms would put a typed key into a URL, so no form is sent.
+ * creates. `hasForms`: the page is of a person or a replay, and has forms of this service; a typed key is in none of them.
  */
-export function viewPageHeaders(worker: string): Record<string, string> {
+export function viewPageHeaders(worker: string, hasForms: boolean): Record<string, string> {
+  const forms = `form-action ${hasForms ? "'self'" : "'none'"}`;
   return {
-    ...pageHeaders([STYLE, "form-action 'none'", ...OWN_SCRIPTS, "worker-src 'self'", ...noHtmlByScripts(worker)]),
+    ...pageHeaders([STYLE, forms, ...OWN_SCRIPTS, "worker-src 'self'", ...noHtmlByScripts(worker)]),
+    ...(hasForms && { 'cache-control': 'no-store' }),
     // With no-referrer, older browsers send the origin null with the request for a token.
     'referrer-policy': 'same-origin',
   };

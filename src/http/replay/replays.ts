@@ -27,6 +27,8 @@ const REPLAYS = '/v1/replays';
 /** A body is JSON whatever its content type, and an empty one is an empty object. The framework reads it as its type says. */
 const JSON_BODY = { parse: 'none' } as const;
 /** A field of a form that is not a text. */
+/** The page of a market. */
+const PAGE = /^\/view\/[\w-]+\/[\w.-]+(?:\?replay=[\w-]+)?$/;
 const LITERAL = /^(?:true|false|\d+(?:\.\d+)?)$/;
 const REPLAY_PATH = t.Object({ replay: PATH.replay });
 
@@ -53,12 +55,12 @@ export function replaysController(
   const { replays, desks } = deps;
   const answer = (set: ResponseSettings, replay: Replay, headers = {}, status = 200) =>
     respondJson(set, { data: replayResource(deps, replay) }, { ...NO_STORE, ...headers }, status);
-  const found = (caller: Caller, id: string) => {
+  const found = (caller: Caller, id: string | undefined) => {
     const replay = replays.findFor(id, keyIdOf(caller));
     refuseWithoutAccess(caller, scopeOf(replay));
     return replay;
   };
-  const owned = (caller: Caller, id: string) => {
+  const owned = (caller: Caller, id: string | undefined) => {
     const replay = found(caller, id);
     if (replay.owner === keyIdOf(caller)) return replay;
     throw new DomainError(
@@ -151,11 +153,11 @@ export function replaysController(
     .post(
       '/',
       async ({ caller, request, set }) => {
-        const { replay: id, recording, change } = formIn(await request.text());
+        const { replay: id, recording, page, change } = formIn(await request.text());
         const replay = owned(caller, id);
         const nowMs = recording === undefined ? undefined : recordingMs(replay, recording);
         steer(replay, recording === undefined ? replayChangeIn(JSON.stringify(change)) : { nowMs });
-        return respond(set, null, { ...NO_STORE, location: '/' }, 303);
+        return respond(set, null, { ...NO_STORE, location: PAGE.test(page) ? page : '/' }, 303);
       },
       { ...JSON_BODY, detail: { hide: true } },
     )
@@ -179,11 +181,14 @@ export function replaysController(
     .use(paperAccountsController({ found, owned, deskOf: (replay) => desks.existing(replay) }, authentication));
 }
 
-/** Reads a form of the page at `/`, which is for people where no key is needed: a replay, and fields of a ReplayChange. */
+/**
+ * Reads a form of the page at `/` or of a market, which are for people where no key is needed: a replay (the first one if it is empty), the
+ * page to show after it, and fields of a ReplayChange.
+ */
 function formIn(text: string) {
-  const { replay = '', recording, ...fields } = Object.fromEntries(new URLSearchParams(text));
+  const { replay = '', recording, page = '', ...fields } = Object.fromEntries(new URLSearchParams(text));
   const change = Object.entries(fields).map(([name, value]) => [name, LITERAL.test(value) ? JSON.parse(value) : value]);
-  return { replay, recording, change: Object.fromEntries(change) };
+  return { replay: replay || undefined, recording, page, change: Object.fromEntries(change) };
 }
 
 /** The first record of the recording that is over by the clock, or begins after it; undefined without one. Throws 'invalid-parameter'. */

@@ -1,8 +1,11 @@
+import { formatInstant } from '../../domain/instant.ts';
 import { MarketFigure } from '../../http/docs/market-figure.tsx';
 import type { MarketPicture, ShownMarket } from '../../http/docs/market-picture.ts';
 import { assetPath } from '../../http/pages/assets.ts';
 import { htmlDocument } from '../../http/pages/document.tsx';
 import { maskedText } from '../../http/plugins/secret-mask.ts';
+import { type SlugWindow, windowOfSlug } from '../../venue/slug.ts';
+import { marketTitle } from '../browser/view/market-texts.ts';
 import { PlotHelp } from './plot-help.tsx';
 import { viewScripts, WORKER_SCRIPT } from './view-scripts.ts';
 import type { ViewTokenDeps } from './view-token.ts';
@@ -23,19 +26,32 @@ const WAYS_ON = [
   ['/view', 'Search the recordings'],
   ['/docs/viewer', 'How to read a market'],
 ] as const;
-const WAYS_OF_REPLAY = [
-  ['/', 'Move the clock'],
-  ['/#traded', 'What is traded now'],
-] as const;
+const WAYS_OF_REPLAY = [['/#traded', 'What is traded now']] as const;
 
-/** A page whose script shows recordings. It has no data itself, so it needs no key; the script reads the market from its path. `market`: the name in the path; undefined: the list. */
-export function viewPage({ access, tokens, isReplay, picture: shown }: ViewSettings, market?: string): string {
+interface ViewContent extends ViewSettings {
+  /** The address of the person who is signed in; undefined: nobody is. */
+  readonly email: string | undefined;
+  /** The id of the replay of the page; undefined: the first one. */
+  readonly replay: string | undefined;
+}
+
+/**
+ * A page whose script shows recordings. It has no data itself, so it needs no key; the script reads the market from its path, and its name from the
+ * title. `market`: the name in the path; undefined: the list.
+ */
+export function viewPage(content: ViewContent, market?: string): string {
+  const { access, tokens, isReplay, picture: shown, email, replay } = content;
   const hasAccounts = tokens !== undefined;
   const picture = shown?.shown();
+  const window = market === undefined ? undefined : windowOfSlug(market);
+  // A pasted key is not repeated.
+  const name = market === undefined ? undefined : maskedText(market, NAME_CHARS_MAX);
+  const title = window === undefined ? name : titleOf(window);
   return htmlDocument({
-    title: market === undefined ? 'Recordings' : 'Market',
+    title: title ?? 'Recordings',
     section: 'Recordings',
     hasAccounts,
+    email,
     width: 'view',
     scripts: viewScripts(market === undefined ? 'recordings' : 'market'),
     children: (
@@ -75,26 +91,20 @@ export function viewPage({ access, tokens, isReplay, picture: shown }: ViewSetti
         </template>
         {picture !== undefined && <Preview picture={picture} hasAccounts={hasAccounts} />}
         <div class="card empty way-back">
-          {/* A pasted key is not repeated. */}
-          {market !== undefined && (
+          {name !== title && (
             <p>
-              <code>{maskedText(market, NAME_CHARS_MAX)}</code>
+              <code>{name}</code>
             </p>
           )}
-          {isReplay ? (
-            <p>A replay has a market once its clock is there: move the clock, or see what is traded now.</p>
-          ) : (
-            <p>
-              The address of a market is <code>/view/btc/</code>, or another coin, and its slug or conditionId.
-            </p>
-          )}
-          <p class="row">
+          {!isReplay && <p>The link may be cut off or misspelt, or the market was deleted.</p>}
+          <div class="row">
+            {isReplay && window !== undefined && <MoveClock {...{ window, replay, market: market! }} />}
             {(isReplay ? WAYS_OF_REPLAY : WAYS_ON).map(([href, name], nth) => (
-              <a key={href} class={nth === 0 ? 'button primary' : 'button'} href={href}>
+              <a key={href} class={nth === 0 && !(isReplay && window) ? 'button primary' : 'button'} href={href}>
                 {name}
               </a>
             ))}
-          </p>
+          </div>
         </div>
         <div class="card why">
           <p>Order books can be recorded only while a market is traded. This service has no recording of this one.</p>
@@ -106,6 +116,29 @@ export function viewPage({ access, tokens, isReplay, picture: shown }: ViewSetti
       </>
     ),
   });
+}
+
+interface MoveClockContent extends Pick<ViewContent, 'replay'> {
+  readonly window: SlugWindow;
+  readonly market: string;
+}
+
+/** A button that moves the clock of a replay to the start of a window, and shows the page of its market again. */
+function MoveClock({ window: { symbol, startMs }, market, replay }: MoveClockContent) {
+  const page = `/view/${symbol}/${market}${replay === undefined ? '' : `?replay=${replay}`}`;
+  return (
+    <form method="post" action="/">
+      <input type="hidden" name="replay" value={replay ?? ''} />
+      <input type="hidden" name="page" value={page} />
+      <button class="button primary" type="submit" name="now" value={String(startMs)}>
+        Move the clock to {formatInstant(startMs).slice(0, 16).replace('T', ' ')} UTC
+      </button>
+    </form>
+  );
+}
+
+function titleOf({ startMs, endMs, ...window }: SlugWindow): string {
+  return marketTitle({ ...window, startTime: formatInstant(startMs), endTime: formatInstant(endMs) });
 }
 
 /** The picture for visitors without a key. The style sheet shows it only next to the form for a key. */

@@ -202,11 +202,29 @@ test('A slug whose window is after the clock of a replay has a sentence that say
     return [answer.status, ((await answer.json()) as { detail: string }).detail];
   };
   const later = `btc-updown-5m-${(START_MS + 86_400_000) / 1000}`;
-  const detail = `no market of btc with this slug is listed at ${formatInstant(BOOK_MS)}; its window begins later, at ${formatInstant(START_MS + 86_400_000)}: /v1/btc/markets lists them`;
+  const begins = formatInstant(START_MS + 86_400_000);
+  const detail = `no market with this slug is listed yet, its window begins at ${begins}: /v1/btc/markets lists them`;
   expect(await detailOf(later)).toEqual([404, detail]);
   for (const slug of ['btc-updown-5m-1', 'nothing', `0x${'ab'.repeat(32)}`])
     expect(await detailOf(slug)).toEqual([
       404,
       'no market of btc has this conditionId or slug: /v1/btc/markets lists them',
     ]);
+});
+
+test('A form of the page of a market moves the clock of the first replay, and leads back to that page and to no other place.', async () => {
+  await using replaying = await startReplaying(fill);
+  const { clock } = replaying.replays.create(EVERYTHING);
+  const move = async (page: string) => {
+    clock.seek(clock.span.fromMs);
+    const body = new URLSearchParams({ replay: '', now: String(clock.span.fromMs + 1000), page });
+    const answer = await fetch(`${replaying.origin}/`, { method: 'POST', body, redirect: 'manual' });
+    return [answer.status, answer.headers.get('location'), clock.nowMs - clock.span.fromMs];
+  };
+  const page = `/view/btc/btc-updown-5m-${START_MS / 1000}`;
+  expect(await move(page)).toEqual([303, page, 1000]);
+  expect(await move(`${page}?replay=1a`)).toEqual([303, `${page}?replay=1a`, 1000]);
+  for (const other of ['https://example.com/view/a/b', '//example.com', '/view/a/b/../..//example.com', '']) {
+    expect(await move(other)).toEqual([303, '/', 1000]);
+  }
 });

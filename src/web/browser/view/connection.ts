@@ -280,7 +280,7 @@ export class Connection {
       refusal = error;
     }
     this.#token = undefined;
-    if (refusal.status === 401) this.#close('Sign in to see recordings, or enter a key.', SIGN_IN);
+    if (refusal.status === 401) this.#close('Sign in to see recordings.', SIGN_IN);
     else if (refusal.status === 409) this.#close('Your account has no valid key.', NEW_KEY);
     else this.#close(refusal.message, refusal.link);
     throw refusal;

@@ -32,7 +32,7 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
       <div>
         <div class="row spread market-nav">
           {shown === undefined ? (
-            <h1>Market</h1>
+            <h1>{document.title.split(' · ')[0]}</h1>
           ) : (
             <>
               <MarketNav explorer={explorer} shown={shown} />
@@ -138,7 +138,7 @@ function MarketFigures({ explorer, shown: { market, state } }: MarketContent) {
   const tick = reference && priceAt(reference, state.atMs.value);
   const figures = [
     ['Strike', strike],
-    [tick && `${name}, ${clockText(tick.timestampMs, state.startMs)}`, tick?.price],
+    [tick && `${name}, ${clockText(tick.timestampMs, state.startMs).slice(0, -4)}`, tick?.price],
     ['Final price', final ?? (market.winner !== null && strike !== undefined ? 'not recorded' : null)],
     ['Volume ($)', explorer.hasPicture.value ? null : market.volume],
   ] as const;

@@ -393,7 +393,7 @@ export class MarketPlot {
     return { x, y, ms, outcome, column, cell };
   }
 
-  /** Writes the instant at the pointer on the time axis, and its price on the axis beside it. */
+  /** Writes the instant at the pointer below the labels of the time axis, and its price on the axis beside it. */
   #label(x: number, y: number): void {
     const { time, value } = this.#labels;
     const lowest = this.#bands.at(-1);
@@ -404,7 +404,7 @@ export class MarketPlot {
     value.hidden = !isShown || (price === undefined && !isCoin);
     if (!isShown) return;
     time.textContent = timeLabel(this.msAt(x), 1);
-    time.style.transform = `translate(calc(${x}px - 50%), ${lowest!.top + lowest!.height + 3}px)`;
+    time.style.transform = `translate(calc(${x}px - 50%), ${lowest!.top + lowest!.height + 20}px)`;
     const { left } = this.#gutters.peek();
     const place = isCoin ? `${this.#width.peek()}px - 100%` : `max(0px, ${left}px - 100%)`;
     value.textContent = isCoin

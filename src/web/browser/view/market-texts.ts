@@ -40,12 +40,11 @@ export function coverageText(coverage: CoverageResource | undefined): string {
   const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
   if (count === 0) return `no books recorded${gapCount === 0 ? '' : `, ${countText(gapCount, 'gap')}`}`;
   const last = outcomes.reduce((latest, { last }) => ((last ?? '') > latest ? last! : latest), '');
-  const [up, down] = outcomes.map((outcome) => Math.floor(outcome.recordedSeconds)) as [number, number];
   const [only, ...others] = outcomes.filter((outcome) => outcome.count > 0);
   const time =
     last < startTime
       ? `only before its window, until ${last.slice(0, 16).replace('T', ' ')} UTC`
-      : `${recordedText(coverage)}${others.length === 0 ? `, ${only!.outcome} only` : up === down ? '' : ` (up ${up} s, down ${down} s)`}`;
+      : `${recordedText(coverage)}${others.length === 0 ? `, ${only!.outcome} only` : ''}`;
   const parts = [`recorded ${time}`, countText(count, 'snapshot')];
   if (gapCount > 0) parts.push(countText(gapCount, 'gap'));
   else if (coverage.windowSeconds - recordedSeconds < 1) parts.push('no gaps');

@@ -41,8 +41,8 @@ export function PictureTools({ explorer, shown }: MarketContent) {
         <ToolButton name="Zoom out" onClick={() => state.zoomTime(2, state.atMs.value)}>
           −
         </ToolButton>
-        <ToolButton isDisabled={state.isWhole.value} onClick={() => state.showWhole()}>
-          Reset<span class="wide"> zoom</span>
+        <ToolButton name="Whole market" isDisabled={state.isWhole.value} onClick={() => state.showWhole()}>
+          All
         </ToolButton>
       </div>
     </div>
@@ -68,7 +68,7 @@ function Layers({ explorer, shown: { state, market } }: MarketContent) {
   return (
     <fieldset class="legend" aria-label="Layers">
       {LAYERS.map((layer) => (
-        <label key={layer} hidden={!has[layer]}>
+        <label key={layer} hidden={!has[layer]} aria-busy={layer === 'trades' && maps.length === 0}>
           <input type="checkbox" checked={state.layers.value.has(layer)} onChange={() => toggle(layer)} />
           {layer === 'mid' ? 'midpoint' : layer}
         </label>

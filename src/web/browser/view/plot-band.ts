@@ -108,10 +108,11 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
           writeLabel(plot, colours, name(plot), end + 16, ABOVE, end);
           if (!hasEventNames) return;
           const [start] = events();
-          // The start of a market that was recorded only before its window is not in the picture.
+          // The start of a market that was recorded only before its window is not in the picture. A narrow plot has the price of the instant above.
           if (start !== undefined && start[0] > time().to) {
             const at = clockText(start[0], time().to).slice(0, -':00.000'.length);
-            writeLabel(plot, colours, `${start[1]} ${at} ›`, end, ABOVE, end - NAME_WIDTH);
+            const place = right < AXIS_MIN ? height - 12 : ABOVE;
+            writeLabel(plot, colours, `${start[1]} ${at} ›`, end, place, end - NAME_WIDTH);
           }
           for (const [ms, event, fromBottom] of shownEvents(frame)) {
             // The edge of the picture is no event; without an axis the price of the instant is above.
@@ -149,10 +150,10 @@ function writeLabel(
   ctx.textBaseline = 'middle';
   const { width } = ctx.measureText(text);
   const left = x + width + 8 > end ? Math.min(x - 18, end - 2) - width : x;
-  // An edge around the letters hides less than a box.
+  // An edge around the letters hides less than a box; above a band it would reach into it.
   ctx.strokeStyle = surface;
   ctx.lineWidth = 4;
-  ctx.strokeText(text, left, y);
+  if (y > 0) ctx.strokeText(text, left, y);
   ctx.fillStyle = ink;
   ctx.fillText(text, left, y);
   ctx.restore();

@@ -27,9 +27,9 @@ async function show(): Promise<void> {
     throw error;
   });
   if (path !== pathname) return;
+  if (!isFirst) document.title = `${path === LIST ? 'Recordings' : 'Market'} · bookreel`;
   leave = open();
   if (isFirst) return;
-  document.title = `${path === LIST ? 'Recordings' : 'Market'} · bookreel`;
   scrollTo(0, 0);
   root.focus({ preventScroll: true });
 }
