@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createKey } from '../../src/account/account-keys.ts';
 import { grantTier } from '../../src/account/administration.ts';
-import { SAMPLE } from '../../src/http/docs/quick-start.tsx';
 import { importBytes, importRecords, NOW_MS } from '../support/archive.ts';
 import { lightNdjson } from '../support/light-recording.ts';
 import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
@@ -34,24 +33,24 @@ test('Home without a recorded market shows no picture, and no path has one.', as
   expect((await fetch(`${site.origin}/pictures/0123456789abcdef.svg`)).status).toBe(404);
 });
 
-test('Home shows a request that has an answer, and an answer of its form.', async () => {
+test('Home shows a request for a book of the market of its picture, which has the answer that it shows, and says if that market is simulated.', async () => {
   await using site = startSite();
-  const { path, answer } = SAMPLE;
-  const slug = path.split('/')[4]!;
-  const shown = JSON.parse(answer.join('').replace(', …', '')) as { data: [Record<string, unknown>] };
-  await importRecords(site.archive, [
-    sampleMarket({ slug }),
-    sampleSnapshot({ ...shown.data[0], assetId: sampleMarket().clobTokenIds[0] }),
-  ]);
-  const text = unescaped(await home(site));
-  expect(text).toContain(`GET ${path}`);
-  for (const line of answer) expect(text).toContain(line.trim());
+  expect(await home(site)).not.toContain('Ask for the book');
+  const slug = 'simulated-btc-updown-5m-1776323400';
+  await importRecords(site.archive, [sampleMarket({ slug }), sampleSnapshot()]);
+  const text = await home(site);
+  expect(text).toContain('A simulated market of this demo');
+  const [, asked, answer] = /<code>GET (.*?)<\/code>.*?<samp>(.*?)<\/samp>/s
+    .exec(text)!
+    .map((part) => unescaped(part.replaceAll('<wbr/>', '')));
+  expect(asked).toStartWith(`/v1/btc/markets/${slug}/snapshots/at/`);
+  const shown = JSON.parse(answer!.replace(', …', '')) as { data: [object] };
   const { registry } = site.people;
   registry.database.write(() => registry.accounts.create({ email: 'ada@example.com' }, NOW_MS));
   const request = { account: 'ada@example.com', name: undefined, tier: 'pro', requestsPerMinute: undefined };
   const { key } = createKey(registry, NOW_MS, request);
-  const asked = await fetch(site.origin + path, { headers: { authorization: `Bearer ${key}` } });
-  expect([asked.status, await asked.json()]).toEqual([200, { data: [expect.objectContaining(shown.data[0])] }]);
+  const response = await fetch(site.origin + asked, { headers: { authorization: `Bearer ${key}` } });
+  expect([response.status, await response.json()]).toEqual([200, { data: [expect.objectContaining(shown.data[0])] }]);
 });
 
 test('The pages at /view have the picture of / for visitors, which browsers load only where it is seen.', async () => {
@@ -64,7 +63,9 @@ test('The pages at /view have the picture of / for visitors, which browsers load
   await importRecords(site.archive, records(1, 'btc', 2));
   const [path] = picturesIn(await home(site));
   expect(path).toBeDefined();
-  expect([await preview('/view'), await preview('/view/btc/secret-market-1')]).toEqual([path, path]);
+  const medium = path!.replace('.svg', '-medium.svg');
+  expect([await preview('/view'), await preview('/view/btc/secret-market-1')]).toEqual([medium, medium]);
+  expect((await fetch(site.origin + medium)).status).toBe(200);
 });
 
 test('Home shows one picture to everyone: the market of the day of one coin, cached for ever, until it changes.', async () => {
@@ -81,7 +82,9 @@ test('Home shows one picture to everyone: the market of the day of one coin, cac
   const svg = await picture.text();
   expect(svg).toContain('BTC up or down, 5m');
   expect(svg).toContain('<path fill="#');
-  expect(svg + (await home(site))).not.toContain('secret-market');
+  expect(svg).not.toContain('secret-market');
+  // Only the market of the picture is named.
+  expect(new Set((await home(site)).match(/secret-market-\d/g))).toEqual(new Set(['secret-market-2']));
   // The axis begins and ends with the fullest market, not with its window.
   expect(svg.match(/>\d\d:\d\d:\d\d</g)?.[0]).toBe('>00:11:00<');
   // The picture for a phone has the same cells, without heading and legend.
@@ -144,7 +147,7 @@ test('Home leads a person who is signed in to the recordings, their keys and the
   const response = await ada.open('/', { accept: 'text/html' });
   const actions = [...response.text.split('<figure')[0]!.matchAll(/<a class="button[^"]*" href="([^"]+)">([^<]+)/g)];
   expect(actions.map(([, href, name]) => [href, name])).toEqual([
-    ['/view', 'See the recordings'],
+    ['/view', 'Recordings'],
     ['/account/keys', 'Your keys'],
     ['/account', 'Overview'],
   ]);

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact';
 import { DEFAULT_TIERS, grantsCoin, type Tier } from '../../domain/tier.ts';
 import { ApiLinks } from '../pages/api-links.tsx';
 import { COPY_SCRIPT } from '../pages/assets.ts';
@@ -7,7 +8,7 @@ import { htmlDocument } from '../pages/document.tsx';
 import { manualPath } from '../pages/manual-menu.tsx';
 import { firstCommands } from './first-commands.ts';
 import { MarketFigure } from './market-figure.tsx';
-import type { ShownMarket } from './market-picture.ts';
+import type { MarketPicture, ShownMarket } from './market-picture.ts';
 
 /** The recordings that the commands ask for. */
 interface Example {
@@ -27,6 +28,8 @@ export interface Recorded {
   readonly example: Example | undefined;
   /** The market to show; undefined: none. */
   readonly picture: ShownMarket | undefined;
+  /** A request for a book of that market, and the lines of its answer. */
+  readonly sample: ReturnType<MarketPicture['sample']>;
 }
 
 interface QuickStart {
@@ -40,17 +43,7 @@ interface QuickStart {
   readonly email: string | undefined;
 }
 
-/** An example of a request, and the most of its answer. */
-export const SAMPLE = {
-  path: '/v1/btc/markets/btc-updown-5m-1776324000/snapshots/at/2026-04-16T07:22:00Z?outcome=up&depth=2&mode=before',
-  answer: [
-    '{ "data": [{ "symbol": "btc", "outcome": "up", "timeframe": "5m", "timestamp": "2026-04-16T07:21:59.967Z",',
-    '  "bids": [{ "price": 0.57, "size": 371.39 }, { "price": 0.56, "size": 692.6 }],',
-    '  "asks": [{ "price": 0.58, "size": 350.18 }, { "price": 0.59, "size": 181.2 }], … }] }',
-  ],
-};
-
-/** The page at `/`: a recorded market, how to get a key, commands to paste, and ways for each kind of reader. It names no market of this service: keys are needed for them. */
+/** The page at `/`: a recorded market, how to get a key, commands to paste, and ways for each kind of reader. It names no market of this service but the one of the picture: keys are needed for the others. */
 export function quickStartPage({ version, origin, recorded, hasAccounts, email }: QuickStart): string {
   const [free, starter] = DEFAULT_TIERS as [Tier, Tier];
   const example =
@@ -79,15 +72,7 @@ export function quickStartPage({ version, origin, recorded, hasAccounts, email }
         </div>
       </div>
       {recorded?.picture !== undefined && <MarketFigure shown={recorded.picture} />}
-      <section class="card">
-        <h2>Ask for the book at any instant</h2>
-        <p>
-          For example <code>GET {SAMPLE.path}</code>
-        </p>
-        <p class="commands">
-          <samp>{SAMPLE.answer.join('\n')}</samp>
-        </p>
-      </section>
+      {recorded?.sample !== undefined && <Sample {...recorded.sample} />}
       <Ways hasAccounts={hasAccounts} isSignedIn={email !== undefined} />
       <h2>Start</h2>
       <ol class="steps">
@@ -119,6 +104,29 @@ export function quickStartPage({ version, origin, recorded, hasAccounts, email }
   return htmlDocument({ title: 'bookreel', hasAccounts, email, scripts: [COPY_SCRIPT], children });
 }
 
+/** A request, which breaks between its parts, and its answer. */
+function Sample({ path, answer }: NonNullable<Recorded['sample']>) {
+  return (
+    <section class="card">
+      <h2>Ask for the book at any instant</h2>
+      <pre class="commands">
+        <code>
+          GET{' '}
+          {path.split(/(?<=[/?&])/).map((part, nth) => (
+            <Fragment key={nth}>
+              {nth > 0 && <wbr />}
+              {part}
+            </Fragment>
+          ))}
+        </code>
+      </pre>
+      <pre class="commands">
+        <samp>{answer.join('\n')}</samp>
+      </pre>
+    </section>
+  );
+}
+
 type Links = readonly (readonly [href: string, name: string])[];
 
 const OF_ACCOUNTS = /^\/(?:account|sign-in)/;
@@ -128,7 +136,7 @@ const VISITOR_ACTIONS: Links = [
   ['/view', 'See the recordings'],
 ];
 const PERSON_ACTIONS: Links = [
-  ['/view', 'See the recordings'],
+  ['/view', 'Recordings'],
   ['/account/keys', 'Your keys'],
   ['/account', 'Overview'],
 ];

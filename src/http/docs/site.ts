@@ -146,7 +146,9 @@ function recordedIn({ archive, registry, picture, hasAccounts }: SiteDeps): Reco
     });
     const example =
       coin === undefined || tier === undefined ? undefined : { coin, tier, keyTier: hasAccounts ? newTier : tier };
-    return { coins: all.map(({ symbol }) => symbol), example, picture: picture?.shown() };
+    const shown = picture?.shown();
+    const sample = shown && picture!.sample(shown);
+    return { coins: all.map(({ symbol }) => symbol), example, picture: shown, sample };
   } catch (error) {
     if (error instanceof DomainError && error.kind === 'unavailable') return undefined;
     throw error;

@@ -40,12 +40,16 @@ export const WIDE = {
   area: { left: 56, top: 44, width: 1164, height: 456 },
 };
 type Layout = Readonly<typeof WIDE>;
+/** Beside a form: its texts are as large as those of the page. */
+export const MEDIUM: Layout = {
+  ...{ width: 840, height: 480, timeLabelsMax: 6, hasTexts: true },
+  area: { left: 44, top: 40, width: 780, height: 372 },
+};
 /** For a phone: without a heading and a legend. */
 export const NARROW: Layout = {
   ...{ width: 420, height: 340, timeLabelsMax: 4, hasTexts: false },
   area: { left: 34, top: 10, width: 368, height: 280 },
 };
-const { area: AREA } = WIDE;
 /** The width of a colour in the legend, in pixels. */
 const COLOUR_WIDTH = 32;
 
@@ -90,7 +94,7 @@ export function heatMapSvg({ title, map, window, fromMs, toMs, marks = [] }: Plo
       return `<path d="M${area.left - 5} ${at}h5" stroke="#57606a"/><text x="${area.left - 9}" y="${at}" dy="4" text-anchor="end">${price}</text>`;
     }),
     `<rect x="${area.left}" y="${area.top}" width="${area.width}" height="${area.height}" fill="none" stroke="#57606a"/>`,
-    ...(hasTexts ? legend(shading) : []),
+    ...(hasTexts ? legend(shading, area) : []),
     '</svg>',
   ];
   return `${lines.filter((line) => line !== '').join('\n')}\n`;
@@ -204,10 +208,10 @@ function timeAxis(
 }
 
 /** Below the picture: its signs at the left, and at the right the colours of both sides, with the sizes at which they begin. */
-function legend(shading: Shading | undefined): string[] {
-  const [bottom, left] = [AREA.top + AREA.height, AREA.left + AREA.width - SHADES * COLOUR_WIDTH];
+function legend(shading: Shading | undefined, area: Layout['area']): string[] {
+  const [bottom, left] = [area.top + area.height, area.left + area.width - SHADES * COLOUR_WIDTH];
   const sign = (x: number, mark: string, text: string) =>
-    `<g transform="translate(${AREA.left + x} ${bottom + 30})">${mark}<text x="20" y="12">${text}</text></g>`;
+    `<g transform="translate(${area.left + x} ${bottom + 30})">${mark}<text x="20" y="12">${text}</text></g>`;
   const swatch = (fill: string) => `<rect width="14" height="14" fill="${fill}" stroke="#d0d7de"/>`;
   const lines = [
     sign(0, '<path d="M0 8h14" stroke="#1f2328" stroke-width="1.6"/>', 'midpoint'),

@@ -236,6 +236,10 @@ function ReplayCard({ replay, isOne }: { readonly replay: ReplayOnPage; readonly
             <span>{to.slice(0, 'YYYY-MM-DD'.length)}</span>
           </div>
         )}
+        <p>
+          <span>recorded</span>
+          {isPart && <span class="part">the part above</span>}
+        </p>
         <noscript>
           <button class="button small" type="submit">
             Go there

@@ -145,7 +145,7 @@ function titleOf({ startMs, endMs, ...window }: SlugWindow): string {
 function Preview({ picture, hasAccounts }: { readonly picture: ShownMarket; readonly hasAccounts: boolean }) {
   return (
     <aside class="preview" aria-label="A recorded market">
-      <MarketFigure shown={picture} isLazy />
+      <MarketFigure shown={picture} isBeside />
       <p>
         Each recorded market has such a picture on its page, to play and to zoom, with its trades and the ladder of
         every instant. {hasAccounts && <a href="/pricing">What each tier sees</a>}
