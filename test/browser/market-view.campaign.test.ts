@@ -179,7 +179,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
     const seesWay = "document.querySelector('.way-back').checkVisibility()";
     await watched.page.goto(`${server.origin}/view/btc/not-recorded`);
     await watched.page
-      .getByText(/No market of btc has this conditionId or slug\.\s*$/)
+      .getByText(/No market of btc has this slug or ID\.\s*$/)
       .first()
       .waitFor();
     expect(await watched.page.evaluate<boolean>(seesWay)).toBe(true);

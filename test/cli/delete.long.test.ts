@@ -77,7 +77,7 @@ test('A deleted market is a 404 whatever cursor or entity tag the request has, a
   for (const one of paths) {
     const answer = await get(one, { 'if-none-match': tags.get(one) ?? '*' });
     expect([one, answer.status]).toEqual([one, 404]);
-    expect(await answer.text()).toContain('no market of btc has this conditionId or slug');
+    expect(await answer.text()).toContain('no market of btc has this slug or ID');
   }
   let text = first;
   for (let part = await reader.read(); part.done !== true; part = await reader.read()) {

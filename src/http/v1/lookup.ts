@@ -68,6 +68,6 @@ export class Lookup {
 /** Why there is no market: its slug may have a window after `asOfMs`. Nothing is said that is recorded later. */
 function absence(coin: string, conditionIdOrSlug: string, asOfMs: InstantMs | undefined): string {
   const startMs = asOfMs === undefined ? undefined : windowOfSlug(conditionIdOrSlug, asOfMs)?.startMs;
-  if (startMs === undefined || startMs <= asOfMs!) return `no market of ${coin} has this conditionId or slug`;
+  if (startMs === undefined || startMs <= asOfMs!) return `no market of ${coin} has this slug or ID`;
   return `no market with this slug is listed yet, its window begins at ${formatInstant(startMs)}`;
 }

@@ -96,7 +96,6 @@ export function viewPage(content: ViewContent, market?: string): string {
               <code>{name}</code>
             </p>
           )}
-          {!isReplay && <p>The link may be cut off or misspelt, or the market was deleted.</p>}
           <div class="row">
             {isReplay && window !== undefined && <MoveClock {...{ window, replay, market: market! }} />}
             {(isReplay ? WAYS_OF_REPLAY : WAYS_ON).map(([href, name], nth) => (

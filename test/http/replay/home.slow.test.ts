@@ -206,10 +206,7 @@ test('A slug whose window is after the clock of a replay has a sentence that say
   const detail = `no market with this slug is listed yet, its window begins at ${begins}: /v1/btc/markets lists them`;
   expect(await detailOf(later)).toEqual([404, detail]);
   for (const slug of ['btc-updown-5m-1', 'nothing', `0x${'ab'.repeat(32)}`])
-    expect(await detailOf(slug)).toEqual([
-      404,
-      'no market of btc has this conditionId or slug: /v1/btc/markets lists them',
-    ]);
+    expect(await detailOf(slug)).toEqual([404, 'no market of btc has this slug or ID: /v1/btc/markets lists them']);
 });
 
 test('A form of the page of a market moves the clock of the first replay, and leads back to that page and to no other place.', async () => {
