@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createKey } from '../../src/account/account-keys.ts';
 import { grantTier } from '../../src/account/administration.ts';
 import { writeRecorderStatus } from '../../src/store/recorder-file.ts';
-import { NOW_MS } from '../support/archive.ts';
+import { importRecords, NOW_MS } from '../support/archive.ts';
 import { troubledStatus } from '../support/recorder-status.ts';
+import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { storeUsage } from '../web/seeded-usage.ts';
 import { type Site, startSite } from '../web/site.ts';
 import { HAS_CHROMIUM, openPage, type WatchedPage } from './chromium.ts';
@@ -154,6 +155,8 @@ describe.skipIf(!HAS_CHROMIUM)('the style of pages in a browser (needs Chromium,
   });
 
   test('All cards of the start page have room between them.', async () => {
+    // Its example is of a recorded market.
+    await importRecords(site.archive, [sampleMarket(), sampleSnapshot()]);
     const room = `document.querySelector('.cards').getBoundingClientRect().top
       - document.querySelector('.card:has(+ .cards)').getBoundingClientRect().bottom`;
     for (const size of ['desktop', 'phone'] as const) expect(await seen<number>('/', size, room)).toBe(16);

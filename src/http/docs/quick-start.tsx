@@ -109,7 +109,7 @@ function Sample({ path, answer }: NonNullable<Recorded['sample']>) {
   return (
     <section class="card">
       <h2>Ask for the book at any instant</h2>
-      <pre class="commands">
+      <p class="commands sample">
         <code>
           GET{' '}
           {path.split(/(?<=[/?&])/).map((part, nth) => (
@@ -119,10 +119,10 @@ function Sample({ path, answer }: NonNullable<Recorded['sample']>) {
             </Fragment>
           ))}
         </code>
-      </pre>
-      <pre class="commands">
+      </p>
+      <p class="commands sample">
         <samp>{answer.join('\n')}</samp>
-      </pre>
+      </p>
     </section>
   );
 }
