@@ -136,7 +136,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
     // The start of its window is not in the picture.
     expect(await written()).toContain('start 16 Apr 07:10 ›');
     expect(await seen('btc-turns')).toEqual({
-      recorded: 'recorded 120 s of 300 s, 6 snapshots',
+      recorded: 'recorded 120 s of 300 s (up 0 s, down 120 s), 6 snapshots',
       hasPlay: true,
       instant: '07:12:00.000',
       layers: ['midpoint'],

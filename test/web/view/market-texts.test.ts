@@ -59,13 +59,13 @@ describe('the recorded part of a market', () => {
 
   test.each([
     [288.4, 288.9, 'recorded 288 s of 300 s, 10 snapshots'],
-    [168.7, 288.9, 'recorded 288 s of 300 s, 10 snapshots'],
-    [288.9, 0, 'recorded 288 s of 300 s, 10 snapshots'],
+    [168.7, 288.9, 'recorded 288 s of 300 s (up 168 s, down 288 s), 10 snapshots'],
+    [288.9, 0, 'recorded 288 s of 300 s (up 288 s, down 0 s), 10 snapshots'],
     [288.9, -1, 'recorded 288 s of 300 s, up only, 5 snapshots'],
     [-1, 288.9, 'recorded 288 s of 300 s, down only, 5 snapshots'],
     [300, 300, 'recorded 300 s of 300 s, 10 snapshots, no gaps'],
   ])(
-    'of %d s of up and %d s of down (-1: no book) is that of the longer one, and says if only one has books',
+    'of %d s of up and %d s of down (-1: no book) says it by outcome where whole seconds differ',
     (up, down, expected) => {
       expect(text(up, down)).toBe(expected);
     },

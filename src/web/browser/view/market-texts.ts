@@ -37,24 +37,24 @@ export function distanceText(price: number, strike: number): string {
 export function coverageText(coverage: CoverageResource | undefined): string {
   if (coverage === undefined) return 'your tier does not include books';
   const { outcomes, gapCount, startTime, recordedSeconds } = coverage;
-  const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
-  if (count === 0) return `no books recorded${gapCount === 0 ? '' : `, ${countText(gapCount, 'gap')}`}`;
-  const last = outcomes.reduce((latest, { last }) => ((last ?? '') > latest ? last! : latest), '');
-  const [only, ...others] = outcomes.filter((outcome) => outcome.count > 0);
+  const sumOf = (kind: 'count' | 'oneSided' | 'crossed') => outcomes.reduce((sum, outcome) => sum + outcome[kind], 0);
+  const count = sumOf('count');
+  if (count === 0) return `no books recorded${gapCount > 0 ? `, ${countText(gapCount, 'gap')}` : ''}`;
+  const last = outcomes
+    .map(({ last }) => last ?? '')
+    .sort()
+    .at(-1)!;
+  const [up, down] = outcomes.map(({ recordedSeconds }) => Math.floor(recordedSeconds));
+  const [only, other] = outcomes.filter(({ count }) => count > 0);
   const time =
     last < startTime
       ? `only before its window, until ${last.slice(0, 16).replace('T', ' ')} UTC`
-      : `${recordedText(coverage)}${others.length === 0 ? `, ${only!.outcome} only` : ''}`;
+      : `${recordedText(coverage)}${other === undefined ? `, ${only!.outcome} only` : up === down ? '' : ` (up ${up} s, down ${down} s)`}`;
   const parts = [`recorded ${time}`, countText(count, 'snapshot')];
   if (gapCount > 0) parts.push(countText(gapCount, 'gap'));
   else if (coverage.windowSeconds - recordedSeconds < 1) parts.push('no gaps');
-  for (const [kind, name] of [
-    ['oneSided', 'with one side only'],
-    ['crossed', 'crossed'],
-  ] as const) {
-    const sum = outcomes.reduce((before, outcome) => before + outcome[kind], 0);
-    if (sum > 0) parts.push(`${sum} ${name}`);
-  }
+  if (sumOf('oneSided') > 0) parts.push(`${sumOf('oneSided')} with one side only`);
+  if (sumOf('crossed') > 0) parts.push(`${sumOf('crossed')} crossed`);
   return parts.join(', ');
 }
 
