@@ -26,9 +26,9 @@ import {
 const REPLAYS = '/v1/replays';
 /** A body is JSON whatever its content type, and an empty one is an empty object. The framework reads it as its type says. */
 const JSON_BODY = { parse: 'none' } as const;
-/** A field of a form that is not a text. */
 /** The page of a market. */
 const PAGE = /^\/view\/[\w-]+\/[\w.-]+(?:\?replay=[\w-]+)?$/;
+/** A field of a form that is not a text. */
 const LITERAL = /^(?:true|false|\d+(?:\.\d+)?)$/;
 const REPLAY_PATH = t.Object({ replay: PATH.replay });
 
