@@ -272,8 +272,16 @@ export function bodyOf<T extends TSchema>(schema: T, text: string): Static<T> {
   if (Value.Check(schema, body)) return body;
   const name = Value.Errors(schema, body).First()?.path.split('/')[1] ?? '';
   const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
-  const about = properties[name]?.description;
+  const property = properties[name];
+  if (property?.anyOf?.[0].pattern === INSTANT_PATTERN) {
+    throw notInstant(name, String((body as Readonly<Record<string, unknown>>)[name]));
+  }
+  const about = property?.description;
   throw new DomainError('invalid-parameter', about === undefined ? wantedBy(schema) : `'${name}' is invalid. ${about}`);
+}
+
+function notInstant(name: string, text: string): DomainError {
+  return new DomainError('invalid-parameter', `'${name}' must be ${wantedInstant(text)}`);
 }
 
 function wantedBy({ properties = {} }: TSchema): string {
@@ -285,7 +293,7 @@ function instantIn(name: string, given: string | number | undefined): InstantMs 
   const text = String(given);
   const instantMs = parseInstant(text);
   if (instantMs !== undefined && isInstant(instantMs)) return instantMs;
-  throw new DomainError('invalid-parameter', `'${name}' must be ${wantedInstant(text)}`);
+  throw notInstant(name, text);
 }
 
 /** Maximum number of markets, and of accounts, that are named for each replay; their lists have all. */
