@@ -404,7 +404,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
   test('A list of a coin that is not recorded, or that the key may not see, has a sentence, and buttons that lead to recorded coins.', async () => {
     await open('?coin=nosuch');
     await page.getByText(/^The tier “pro” does not grant NOSUCH/).waitFor();
-    await page.getByText(/^These are recorded/).waitFor();
+    await page.getByText(/^These coins have markets/).waitFor();
     expect(await page.evaluate<string>('document.body.innerText')).not.toContain('Loading');
     // Neither filters nor choices that could change nothing.
     expect(await page.evaluate<number>("document.querySelectorAll('#view :is(select, input, .tabs)').length")).toBe(0);

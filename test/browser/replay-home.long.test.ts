@@ -113,7 +113,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     const later = `btc-updown-5m-${START_MS / 1000 + 86_400}`;
     await page.goto(`${replaying.origin}/view/btc/${later}`);
     await page
-      .getByText(/^No market with this slug is listed yet, its window begins at 2026-04-17 07:10 UTC\.\s*$/)
+      .getByText(/^No market with this slug is listed yet; its window begins at 2026-04-17 07:10 UTC\.\s*$/)
       .waitFor();
     const seen = await page.evaluate<{ shown: string; links: readonly string[]; seam: number }>(`(() => {
       const [notice, way] = ['.notice', '.way-back'].map((one) => document.querySelector(one));

@@ -26,7 +26,7 @@ describe.skipIf(!HAS_WEBKIT)('the engine of Safari (needs WebKitWebDriver, Xvfb)
     await page.open(`${origin}/view/btc/${MARKET}`);
     await page.until("document.querySelector('.ramp:not([hidden])') && document.querySelector('.ladder')");
     expect(await page.run<number>("return document.querySelectorAll('.uplot').length")).toBe(4);
-    await page.run("document.querySelector('[popovertarget]').click()");
+    await page.run("document.querySelector('[popovertarget=export]').click()");
     const rest = await page.run<number>(`
       const heightOf = (element) => element.getBoundingClientRect().height;
       const menu = document.querySelector('#export');

@@ -87,7 +87,7 @@ describe('the coins on /', () => {
   test('are left out if the database cannot answer, and in a replay', async () => {
     await using broken = startService();
     broken.archive.database.query('ALTER TABLE markets RENAME TO gone').run();
-    expect(await shown(broken.origin, '/', {})).not.toContain('Recorded coins');
+    expect(await shown(broken.origin, '/', {})).not.toContain('Coins:');
     expect(((await (await fetch(broken.origin)).json()) as { coins: unknown }).coins).toBeNull();
     await using replaying = await startReplaying((archive) =>
       importRecords(archive, [sampleMarket(), sampleSnapshot()]),

@@ -184,7 +184,7 @@ function Ways({ hasAccounts, isSignedIn }: { readonly hasAccounts: boolean; read
 function Coins({ coins }: { readonly coins: readonly string[] }) {
   return (
     <p class="row coins">
-      <span class="quiet">Recorded coins:</span>
+      <span class="quiet">Coins:</span>
       {coins.map((coin) => (
         <span key={coin} class="badge accent">
           {coin.toUpperCase()}

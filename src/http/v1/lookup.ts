@@ -69,5 +69,5 @@ export class Lookup {
 function absence(coin: string, conditionIdOrSlug: string, asOfMs: InstantMs | undefined): string {
   const startMs = asOfMs === undefined ? undefined : windowOfSlug(conditionIdOrSlug, asOfMs)?.startMs;
   if (startMs === undefined || startMs <= asOfMs!) return `no market of ${coin} has this slug or ID`;
-  return `no market with this slug is listed yet, its window begins at ${formatInstant(startMs)}`;
+  return `no market with this slug is listed yet; its window begins at ${formatInstant(startMs)}`;
 }

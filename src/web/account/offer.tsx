@@ -98,7 +98,7 @@ export function offerPage(
             <a class="button primary" href={path}>
               {pay}
             </a>
-            <div class="notice warn beside-code">
+            <div class="notice plain beside-code">
               <div>
                 <p>
                   <strong>No wallet of this browser has answered this page.</strong> Install or unlock one, and press

@@ -1,10 +1,10 @@
-import { formatInstant } from '../../domain/instant.ts';
+import { formatInstant, timeText } from '../../domain/instant.ts';
 import { MarketFigure } from '../../http/docs/market-figure.tsx';
 import type { MarketPicture, ShownMarket } from '../../http/docs/market-picture.ts';
 import { assetPath } from '../../http/pages/assets.ts';
 import { htmlDocument } from '../../http/pages/document.tsx';
 import { maskedText } from '../../http/plugins/secret-mask.ts';
-import { type SlugWindow, windowOfSlug } from '../../venue/slug.ts';
+import { isWindowStart, type SlugWindow, windowOfSlug } from '../../venue/slug.ts';
 import { marketTitle } from '../browser/view/market-texts.ts';
 import { PlotHelp } from './plot-help.tsx';
 import { viewScripts, WORKER_SCRIPT } from './view-scripts.ts';
@@ -43,7 +43,7 @@ export function viewPage(content: ViewContent, market?: string): string {
   const { access, tokens, isReplay, picture: shown, email, replay } = content;
   const hasAccounts = tokens !== undefined;
   const picture = shown?.shown();
-  const window = market === undefined ? undefined : windowOfSlug(market);
+  const window = market === undefined ? undefined : windowIn(market);
   // A pasted key is not repeated.
   const name = market === undefined ? undefined : maskedText(market, NAME_CHARS_MAX);
   const title = window === undefined ? name : titleOf(window);
@@ -89,7 +89,7 @@ export function viewPage(content: ViewContent, market?: string): string {
             </button>
           </form>
         </template>
-        {picture !== undefined && <Preview picture={picture} hasAccounts={hasAccounts} />}
+        {picture !== undefined && <Preview picture={picture} market={market} hasAccounts={hasAccounts} />}
         <div class="card empty way-back">
           {name !== title && (
             <p>
@@ -130,21 +130,34 @@ function MoveClock({ window: { symbol, startMs }, market, replay }: MoveClockCon
       <input type="hidden" name="replay" value={replay ?? ''} />
       <input type="hidden" name="page" value={page} />
       <button class="button primary" type="submit" name="now" value={String(startMs)}>
-        Move the clock to {formatInstant(startMs).slice(0, 16).replace('T', ' ')} UTC
+        Move the clock to <span class="nowrap">{timeText(startMs)}</span>
       </button>
     </form>
   );
+}
+
+/** Undefined for a slug that no market can have: a heading would make one of it. */
+function windowIn(slug: string): SlugWindow | undefined {
+  const window = windowOfSlug(slug);
+  return window !== undefined && isWindowStart(window.timeframe, window.startMs) ? window : undefined;
 }
 
 function titleOf({ startMs, endMs, ...window }: SlugWindow): string {
   return marketTitle({ ...window, startTime: formatInstant(startMs), endTime: formatInstant(endMs) });
 }
 
+interface PreviewContent {
+  readonly picture: ShownMarket;
+  /** The name of the page's market; undefined: it is of the list. */
+  readonly market: string | undefined;
+  readonly hasAccounts: boolean;
+}
+
 /** The picture for visitors without a key. The style sheet shows it only next to the form for a key. */
-function Preview({ picture, hasAccounts }: { readonly picture: ShownMarket; readonly hasAccounts: boolean }) {
+function Preview({ picture, market, hasAccounts }: PreviewContent) {
   return (
     <aside class="preview" aria-label="A recorded market">
-      <MarketFigure shown={picture} isBeside />
+      <MarketFigure shown={picture} isBeside isOfPage={market === picture.market.slug} />
       <p>
         Each recorded market has such a picture on its page, to play and to zoom, with its trades and the ladder of
         every instant. {hasAccounts && <a href="/pricing">What each tier sees</a>}

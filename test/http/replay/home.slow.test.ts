@@ -203,7 +203,7 @@ test('A slug whose window is after the clock of a replay has a sentence that say
   };
   const later = `btc-updown-5m-${(START_MS + 86_400_000) / 1000}`;
   const begins = formatInstant(START_MS + 86_400_000);
-  const detail = `no market with this slug is listed yet, its window begins at ${begins}: /v1/btc/markets lists them`;
+  const detail = `no market with this slug is listed yet; its window begins at ${begins}: /v1/btc/markets lists them`;
   expect(await detailOf(later)).toEqual([404, detail]);
   for (const slug of ['btc-updown-5m-1', 'nothing', `0x${'ab'.repeat(32)}`])
     expect(await detailOf(slug)).toEqual([404, 'no market of btc has this slug or ID: /v1/btc/markets lists them']);

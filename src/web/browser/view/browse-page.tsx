@@ -166,7 +166,7 @@ function Refused({ recordings, refusal }: { readonly recordings: Recordings; rea
           {status === 404 ? `No markets of a coin “${coin}” are recorded here` : sentence.replace('this coin', coin)}
         </h2>
       </div>
-      <p>These are recorded:</p>
+      <p>These coins have markets:</p>
       <CoinButtons recordings={recordings} coins={recordings.coins.value!} />
       {link !== undefined && (
         <p>
