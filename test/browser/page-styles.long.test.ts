@@ -86,12 +86,15 @@ describe.skipIf(!HAS_CHROMIUM)('the style of pages in a browser (needs Chromium,
     const mask = (selector: string) =>
       `getComputedStyle(document.querySelector('${selector}')).maskImage.replace(/\\s+/g, ' ')`;
     expect(await seen('/docs/interface', 'desktop', mask('.menus'))).toStartWith('linear-gradient(rgb(0, 0, 0) calc');
-    // Above, the heading of its group stays in view, and covers what is scrolled away.
-    const heading = `(() => {
-      const [menus, label] = ['.menus', '.menu .label'].map((one) => document.querySelector(one).getBoundingClientRect());
-      return label.top >= menus.top && label.top < menus.top + 40;
+    // It begins with the heading of a group, above whole entries.
+    const cut = `(() => {
+      const top = document.querySelector('.menu:has([aria-current]) .label').getBoundingClientRect();
+      const menus = document.querySelector('.menus').getBoundingClientRect();
+      const entries = [...document.querySelectorAll('.menu a')].map((one) => one.getBoundingClientRect());
+      return [Math.round(top.top - menus.top), entries.filter((one) => one.top < top.bottom && one.bottom > menus.top).length];
     })()`;
-    expect(await seen<boolean>('/docs/operations', 'desktop', heading)).toBe(true);
+    for (const path of ['/docs/replay', '/docs/recordings', '/docs/operations'])
+      expect([path, await seen(path, 'desktop', cut)]).toEqual([path, [0, 0]]);
     const wide = `[...document.querySelectorAll('.copyable pre')].filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)`;
     const masks = `${wide}.map((one) => getComputedStyle(one).maskImage !== 'none')`;
     expect(new Set(await seen<boolean[]>('/docs/mappings', 'phone', masks))).toEqual(new Set([true]));
