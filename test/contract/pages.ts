@@ -143,14 +143,12 @@ export function pageTests(suite: Suite): void {
     for (const link of links) expect((await get(link)).status, link).toBe(200);
   });
 
-  test('the quick start names no market: their list needs a key', async () => {
+  test('the quick start names no market but that of its picture: their list needs a key', async () => {
     const { text } = await quickStart();
     const { data } = (await suite.client('/v1/btc/markets')).json<{ data: { slug: string; conditionId: string }[] }>();
     expect(data.length).toBeGreaterThan(0);
-    for (const { slug, conditionId } of data) {
-      expect(text).not.toContain(slug);
-      expect(text).not.toContain(conditionId);
-    }
+    const named = data.filter(({ slug, conditionId }) => text.includes(slug) || text.includes(conditionId));
+    expect(named.length).toBeLessThanOrEqual(text.includes('class="market-picture"') ? 1 : 0);
   });
 
   test('texts and data load nothing in a browser', async () => {
