@@ -195,7 +195,7 @@ export async function keyPage(
           isDangerous={false}
           warning="Programs are refused until they send the new key."
         >
-          A new key replaces this one, with the same id, name and limits.
+          A new key replaces this one at once, with the same id, name and limits.
         </Action>
       </div>
       <div class="card danger">
