@@ -6,7 +6,7 @@ import { marketState } from '../domain/market-state.ts';
 import { recordedSeconds, recordedText } from '../domain/recorded-time.ts';
 import { TIMEFRAMES } from '../domain/timeframe.ts';
 import { selectedCoins } from '../export/selection.ts';
-import { marketWithCounts } from '../http/v1/market-list-walk.ts';
+import { marketWithCounts } from '../http/v1/market-resource.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { coins, timeframes } from './export.ts';

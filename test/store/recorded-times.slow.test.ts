@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { recordedText } from '../../src/domain/recorded-time.ts';
-import { marketWithCounts } from '../../src/http/v1/market-list-walk.ts';
+import { marketWithCounts } from '../../src/http/v1/market-resource.ts';
 import { Coverages } from '../../src/store/coverage.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { CONDITION_ID, START_MS, sampleGap, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';

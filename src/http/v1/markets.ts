@@ -11,7 +11,8 @@ import { type EntityTag, type Format, type Negotiated, negotiate } from '../resp
 import type { Exchange } from '../response/response.ts';
 import { answerAboutMarket, COIN_PATH, type ControllerDeps, MARKET_PATH } from './controller.ts';
 import { MarketList, type MarketListQuery } from './market-list.ts';
-import { isWrittenAtOnce, type ListWalk, resourceOf, walkBegun, walkOn } from './market-list-walk.ts';
+import { isWrittenAtOnce, type ListWalk, walkBegun, walkOn } from './market-list-walk.ts';
+import { resourceOf } from './market-resource.ts';
 import { refused, windowOf } from './pagination.ts';
 
 const {

@@ -89,7 +89,7 @@ const COLUMNS: readonly Column[] = [
     name: 'winner',
     heading: 'Winner',
     sort: 'winner',
-    // Of a replay no winner is known whose time was not recorded.
+    // In a replay a winner is unknown if the time of its resolution was not recorded.
     isSeen: (markets, { stateOf }) => hasOften(markets, (market) => (stateOf(market) === 'over' ? null : market)),
     cell: ({ market, stateOf }) => <State state={stateOf(market)} />,
   },
